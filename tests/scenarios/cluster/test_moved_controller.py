@@ -1,5 +1,6 @@
 """The operator moves the controller: what clients notice, and what may fail on the way."""
 
+from odradek.cli import cluster_health
 from odradek.metadata.znodes.admin import DeleteTopicZnode
 from odradek.metadata.znodes.controller import NextControllerZnode
 from odradek.sim.cluster_scenario import ClusterScenario
@@ -44,6 +45,19 @@ def test_a_move_there_and_back_and_there(t: ClusterScenario) -> None:
     shop = t.client("shop")
     shop.make("orders", partitions=2)
     shop.produce("orders", "a", partition=1)
+
+
+def test_a_controller_that_moves_often_is_named(t: ClusterScenario) -> None:
+    """For half an hour, as the alert; a rolling restart, which moves it once, is not held up."""
+    first = int(t.controller() or 0)
+    operator = t.client("operator")
+    told = []
+    for number in (other_than(t, first), first) * 3:
+        found = operator.does(cluster_health.decided_problems(operator.cluster))
+        told.append([it.cause for it in found if it.problem == cluster_health.MOVES_OFTEN])
+        move(t, number)
+    why = cluster_health.WHY_IT_MOVES
+    assert told == [[], [], [], [], [], [f"it has moved 5 times in half an hour: {why}"]]
 
 
 def test_what_changed_during_a_hand_over_is_seen_when_the_controller_is_back(
