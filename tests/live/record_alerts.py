@@ -357,7 +357,7 @@ def move_waits(it: Stage) -> None:
 
 
 def move_stands(it: Stage) -> None:
-    """Throttles let a reassignment and a log dir move go on in hours."""
+    """Throttles let a reassignment and a log dir move go on in days: a batch, and then nothing."""
     it.cluster.place("orders", [1, 2])
     it.cluster.place("lone", [1])
     it.write("orders", 6_000)
@@ -365,7 +365,7 @@ def move_stands(it: Stage) -> None:
     (disk,) = it.cluster.brokers[1].directory.glob("disk-*/lone-0")
     other = next(one for one in disk.parent.parent.glob("disk-*") if one != disk.parent)
     it.fault()
-    slow = ("--throttle", "1K", "--no-wait")
+    slow = ("--throttle", "1", "--no-wait")
     it.odradek("partition", "reassign", "orders", "--replicas", "1,3", *slow)
     it.odradek("logdirs", "move", str(other), "lone", "--broker", "1", *slow)
     for kind in ("reassignment", "log dir"):

@@ -81,6 +81,7 @@ def test_a_java_that_does_not_start(topics: Topics, tmp_path: Path) -> None:
     [
         "archive --once --master local[1] --topics x --to delta:FOLDER/t",
         "pipeline draft --topics x",
+        "audit --topics x --master local[1]",
     ],
 )
 def test_brokers_that_hang(tmp_path: Path, call: str) -> None:
