@@ -15,7 +15,15 @@ Context = click.Context | None
 
 
 class Whole(click.IntRange):
-    """A whole number: an offset, a broker, a count."""
+    """A whole number: an offset, a broker, a count. Help tells its bounds, not the protocol's."""
+
+    def __init__(self, *bounds: int, largest: int = LARGEST, **named: int) -> None:
+        super().__init__(*bounds, **named)  # type: ignore[arg-type]  # two numbers at most
+        self.largest = largest
+
+    def _describe_range(self) -> str:
+        """Of help; click's own tells of none that it is `x<=None`."""
+        return "" if self.min is None and self.max is None else super()._describe_range()
 
     def convert(self, value: Any, param: Parameter, ctx: Context) -> int:
         """Within its bounds."""
@@ -24,6 +32,8 @@ class Whole(click.IntRange):
         except ValueError:
             self.fail(f"{value!r} is not a whole number", param, ctx)
         _check(self, found, param, ctx)
+        if found > self.largest:
+            self.fail(f"{found} is too large: {self.largest} or less", param, ctx)
         return found
 
 
@@ -45,6 +55,5 @@ class Number(click.FloatRange):
 def _check(kind: Whole | Number, found: float, param: Parameter, ctx: Context) -> None:
     if kind.min is not None and found < kind.min:
         kind.fail(f"{found} is too small: {kind.min} or more", param, ctx)
-    most = LARGEST if kind.max is None else kind.max
-    if found > most:
-        kind.fail(f"{found} is too large: {most} or less", param, ctx)
+    if kind.max is not None and found > kind.max:
+        kind.fail(f"{found} is too large: {kind.max} or less", param, ctx)

@@ -85,7 +85,7 @@ def list_topics(*, names: tuple[str, ...], internal: bool) -> None:
 @click.option(
     "-p",
     "--partitions",
-    type=Whole(max=PARTITIONS_MAX),
+    type=Whole(largest=PARTITIONS_MAX),
     default=-1,
     help="Default: the brokers' num.partitions.",
 )
@@ -93,7 +93,7 @@ def list_topics(*, names: tuple[str, ...], internal: bool) -> None:
     "-r",
     "--replication-factor",
     "factor",
-    type=Whole(max=REPLICAS_MAX),
+    type=Whole(largest=REPLICAS_MAX),
     default=-1,
     help="Default: the brokers' default.replication.factor.",
 )
@@ -215,7 +215,7 @@ def led_partitions(topic: MetadataResponseTopic) -> list[TopicPartition]:
 @command.command()
 @click.argument("names", nargs=-1, required=True, type=TOPIC)
 @click.option(
-    "-p", "--partitions", type=Whole(1, PARTITIONS_MAX), help="The new number; never fewer."
+    "-p", "--partitions", type=Whole(1, largest=PARTITIONS_MAX), help="The new number; never fewer."
 )
 @click.option("-c", "--config", "settings", multiple=True, metavar="NAME=VALUE", help="Set this.")
 @click.option(
