@@ -29,6 +29,7 @@ SECONDS_OF_A_TEST: Final = {
     "tests/releases/": 40.0,
     "tests/scenarios/": 0.3,
     "tests/simulation/": 5.0,
+    "tests/simulation/test_conversations.py": 0.6,
 }
 """By the beginning of a file's path; the longest that fits counts."""
 
