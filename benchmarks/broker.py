@@ -164,11 +164,10 @@ def case_tail(server: Server, topic: str) -> Figures:
     return used(server, both, "message")
 
 
-def consume(server: Server, topic: str, count: int) -> float:
+def consume(server: Server, topic: str, count: int, **settings: Any) -> float:
     """So many messages from the beginning on, by one librdkafka consumer."""
-    consumer = Consumer(
-        {"bootstrap.servers": server.broker.bootstrap, "group.id": "g", **FETCH_SETTINGS}
-    )
+    where = {"bootstrap.servers": server.broker.bootstrap, "group.id": "g"}
+    consumer = Consumer({**where, **FETCH_SETTINGS, **settings})
     consumer.assign([TopicPartition(topic, number, 0) for number in range(6)])
     taken = 0
     while taken < count:
