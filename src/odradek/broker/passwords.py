@@ -138,7 +138,7 @@ class Passwords:
             self._known[text] = self._tried(text)
         found = self._known[text]
         if isinstance(found, NotDecoded):
-            raise found
+            raise NotDecoded(str(found))  # anew: one that is raised again keeps all its traces
         return found
 
     def _tried(self, text: str) -> _Opened | NotDecoded:
