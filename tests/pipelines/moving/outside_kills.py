@@ -1,7 +1,7 @@
 """Archives that are killed from outside, at any moment, and what every reader then finds.
 
 `python -m tests.pipelines.moving.outside_kills --kills 50` kills each kind so often, or with
-`--only iceberg-json` one; CI does it six times. The process that is killed runs all of an archive
+`--only iceberg-json` one; CI does it ten times. The process that is killed runs all of an archive
 but Spark itself, with small batches, and merges files meanwhile.
 """
 

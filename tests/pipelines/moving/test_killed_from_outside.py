@@ -7,7 +7,7 @@ import pytest
 from tests.pipelines.moving.outside_kills import CASES, PARTITIONS, Case, kill_often
 from tests.pipelines.topics import Topics
 
-KILLS = 6
+KILLS = 10
 
 
 @pytest.mark.parametrize(("form", "kind"), CASES)
