@@ -22,10 +22,13 @@ from odradek.client.errors import DataLost, LogTruncated, OffsetExpired, TopicRe
 from odradek.client.fetching import FetchedBytes, FetchSettings, RangeFetch
 from odradek.client.group_offsets import (
     Committer,
+    Note,
     check_commit,
+    check_committed,
     commit_request,
     committed_request,
     read_committed,
+    read_notes,
 )
 from odradek.client.offsets import (
     EARLIEST,
@@ -261,3 +264,11 @@ class BlockingClient:
         """Where a group is; None: everywhere that it has committed."""
         request = committed_request(group, partitions)
         return read_committed(self._cluster.ask_coordinator(group, request))
+
+    def notes(self, group: str, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Note]:
+        """Where a group is, with the texts beside it.
+
+        What a transaction is about to commit is waited for.
+        """
+        request = committed_request(group, partitions, stable=True)
+        return read_notes(self._cluster.ask_coordinator(group, request, checked=check_committed))

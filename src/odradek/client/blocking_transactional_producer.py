@@ -103,13 +103,18 @@ class BlockingTransactionalProducer:
         return produced
 
     def commit_offsets(
-        self, group: str, positions: Mapping[TopicPartition, int], who: Committer = NO_MEMBER
+        self,
+        group: str,
+        positions: Mapping[TopicPartition, int],
+        who: Committer = NO_MEMBER,
+        *,
+        metadata: str = "",
     ) -> None:
-        """Where a group goes on, if the transaction is committed."""
+        """Where a group goes on, if the transaction is committed; and a text beside it."""
         self._renew_epoch()
         if self._versions.add_offsets is not None:
             self._ask(self.identity.add_offsets(group), self._versions.add_offsets)
-        request = self.identity.commit_offsets(group, positions, who)
+        request = self.identity.commit_offsets(group, positions, who, metadata)
         version = self._versions.commit_offsets
         self._cluster.ask_coordinator(group, request, version=version, checked=check_rows)
 

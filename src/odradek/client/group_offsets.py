@@ -1,6 +1,6 @@
 """A group's committed offsets: OffsetCommit and OffsetFetch, built and read."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from odradek.client.errors import Refused, check
@@ -18,6 +18,7 @@ from odradek.wire.messages.offset_fetch import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
+    OffsetFetchResponsePartitions,
 )
 
 
@@ -51,28 +52,59 @@ def check_commit(answer: OffsetCommitResponse) -> None:
                 raise Refused(row.error_code, about=f"{topic.name}-{row.partition_index}")
 
 
+class Note(NamedTuple):
+    """What a group has committed: a position, and the text beside it."""
+
+    position: int
+    metadata: str
+
+
 def committed_request(
-    group: str, partitions: Iterable[TopicPartition] | None
+    group: str, partitions: Iterable[TopicPartition] | None, *, stable: bool = False
 ) -> OffsetFetchRequest:
-    """Where a group is; None: everywhere that it has committed."""
+    """Where a group is; None: everywhere that it has committed.
+
+    `stable`: what a transaction commits that has not ended is refused, in a way that passes.
+    """
     rows = [
         OffsetFetchRequestTopics(name, partition_indexes=them)
         for name, them in by_topic(partitions or ()).items()
     ]
     wanted = OffsetFetchRequestGroup(group, topics=None if partitions is None else rows)
-    return OffsetFetchRequest(groups=[wanted])
+    return OffsetFetchRequest(groups=[wanted], require_stable=stable)
+
+
+def check_committed(answer: OffsetFetchResponse) -> None:
+    """Raises the first refusal."""
+    (group,) = answer.groups
+    check(group.error_code)
+    for topic in group.topics:
+        for row in topic.partitions:
+            check(row.error_code, about=f"{topic.name}-{row.partition_index}")
 
 
 def read_committed(answer: OffsetFetchResponse) -> dict[TopicPartition, Position]:
     """The positions; a partition for which nothing was committed is not among them."""
+    return {
+        partition: Position(Offset(row.committed_offset), LeaderEpoch(row.committed_leader_epoch))
+        for partition, row in _rows(answer)
+    }
+
+
+def read_notes(answer: OffsetFetchResponse) -> dict[TopicPartition, Note]:
+    """Likewise, with the texts."""
+    return {
+        partition: Note(row.committed_offset, row.metadata or "")
+        for partition, row in _rows(answer)
+    }
+
+
+def _rows(
+    answer: OffsetFetchResponse,
+) -> Iterator[tuple[TopicPartition, OffsetFetchResponsePartitions]]:
+    check_committed(answer)
     (group,) = answer.groups
-    check(group.error_code)
-    found = {}
     for topic in group.topics:
         for row in topic.partitions:
-            partition = TopicPartition(topic.name, row.partition_index)
-            check(row.error_code, about=str(partition))
             if row.committed_offset >= 0:
-                epoch = LeaderEpoch(row.committed_leader_epoch)
-                found[partition] = Position(Offset(row.committed_offset), epoch)
-    return found
+                yield TopicPartition(topic.name, row.partition_index), row

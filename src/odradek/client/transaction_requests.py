@@ -74,12 +74,17 @@ class TransactionalIdentity(NamedTuple):
         return AddOffsetsToTxnRequest(*self, group)
 
     def commit_offsets(
-        self, group: str, positions: Mapping[TopicPartition, int], who: Committer
+        self,
+        group: str,
+        positions: Mapping[TopicPartition, int],
+        who: Committer,
+        metadata: str = "",
     ) -> TxnOffsetCommitRequest:
         """Asked of the group's coordinator."""
         rows: dict[str, list[TxnOffsetCommitRequestPartition]] = {}
         for (topic, number), offset in positions.items():
-            rows.setdefault(topic, []).append(TxnOffsetCommitRequestPartition(number, offset))
+            row = TxnOffsetCommitRequestPartition(number, offset, committed_metadata=metadata)
+            rows.setdefault(topic, []).append(row)
         return TxnOffsetCommitRequest(
             self.transactional_id,
             group,
