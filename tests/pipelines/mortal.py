@@ -12,6 +12,7 @@ processes.set_forkserver_preload(
         "pyiceberg.catalog.sql",
         "pyiceberg.io.pyarrow",
         "sqlalchemy.dialects.sqlite",
+        "tests.pipelines.exactly_once_kills",
         "tests.pipelines.moving.archiver",
         "tests.pipelines.moving.outside_kills",
         "tests.pipelines.tables.archiver",

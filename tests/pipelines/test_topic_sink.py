@@ -65,6 +65,11 @@ def test_a_stream_writes_what_it_reads(spark: Any, topics: Topics, tmp_path: Pat
         ("'x' AS value", {"topic": "t", "kafka.compression.type": "rar"}, "compression.type"),
         ("'x' AS value", {"topic": "t", "kafka.key.serializer": "x"}, "is not supported"),
         ("'x' AS value", {"topic": "never-made"}, "'never-made' does not exist"),
+        (
+            "'x' AS value",
+            {"topic": "t", "exactlyOnce": "true", "kafka.transactional.id": "x"},
+            "is not for format('odradek')",
+        ),
         ("'x' AS value, 7 AS partition", {"topic": "?"}, "it has 1 partition"),
     ],
 )

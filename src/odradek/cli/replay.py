@@ -25,6 +25,12 @@ from odradek.model.counting import counted
 @click.option("--rate", type=Whole(min=1), metavar="N", help="Rows a second, at most.")
 @click.option("--resume", is_flag=True, help="Leave out as many rows as the topic holds.")
 @click.option(
+    "--exactly-once",
+    "transactional_id",
+    metavar="NAME",
+    help="In transactions with this id: no row twice, and it goes on where it ended.",
+)
+@click.option(
     "--option", "table_options", multiple=True, metavar="NAME=VALUE", help="Of the table."
 )
 def command(  # noqa: PLR0913 - each is an option
@@ -35,18 +41,24 @@ def command(  # noqa: PLR0913 - each is an option
     topic: str | None,
     rate: int | None,
     resume: bool,
+    transactional_id: str | None,
     table_options: tuple[str, ...],
 ) -> None:
     """Send the rows of a table into a topic again.
 
     Partitions, order, keys, values, timestamps and headers are kept. The topic must not be written
-    by others meanwhile.
+    by others meanwhile, unless it is sent in transactions.
     """
+    if resume and transactional_id:
+        raise click.UsageError("--exactly-once goes on where it ended; leave --resume out")
     with in_sentences():
         from odradek.pipelines.moving.replay import Replay, replay
         from odradek.pipelines.sink.options import parse
 
-        sink = parse({**kafka_options(), "topic": target})
+        chosen = {**kafka_options(), "topic": target}
+        if transactional_id:
+            chosen |= {"exactlyOnce": "true", "kafka.transactional.id": transactional_id}
+        sink = parse(chosen)
         job = Replay(table, sink, settings_of(table_options), topic, rate, resume)
         with spark_session(spark_choice) as spark:
             done = replay(spark, job)

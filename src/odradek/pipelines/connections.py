@@ -12,13 +12,14 @@ from typing import Final
 from odradek.client.blocking import BlockingClient
 from odradek.client.blocking_fetch import EndNotReached
 from odradek.client.errors import DataLost, NoLeader, Refused
-from odradek.model.errors import BrokerError, CorruptBatch, InvalidSetting
+from odradek.model.errors import BrokerError, CorruptBatch, ErrorCode, InvalidSetting
 from odradek.model.units import SECOND
 from odradek.peers.errors import ConnectionGone, NotAuthenticated
 from odradek.pipelines.client_options import ClientOptions
 from odradek.pipelines.errors import (
     CorruptData,
     DataLoss,
+    Fenced,
     InvalidOption,
     PipelineError,
     Unreachable,
@@ -39,16 +40,21 @@ def client_of(options: ClientOptions) -> BlockingClient:
                 if pid == key[0]:
                     client.close()
             _clients.clear()
-        try:
-            found = _clients[key] = BlockingClient(
-                options.bootstrap,
-                client_id=options.client_id,
-                patience_ms=options.patience_ms,
-                security=options.secured.revealed(),
-            )
-        except (InvalidSetting, OSError) as error:  # a store that is not there, a password
-            raise InvalidOption(f"the connection to {options.bootstrap}: {error}") from error
+        found = _clients[key] = new_client(options)
     return found
+
+
+def new_client(options: ClientOptions) -> BlockingClient:
+    """One of the caller's own, who closes it: of threads each needs its own."""
+    try:
+        return BlockingClient(
+            options.bootstrap,
+            client_id=options.client_id,
+            patience_ms=options.patience_ms,
+            security=options.secured.revealed(),
+        )
+    except (InvalidSetting, OSError) as error:  # a store that is not there, a password
+        raise InvalidOption(f"the connection to {options.bootstrap}: {error}") from error
 
 
 @contextmanager
@@ -79,5 +85,25 @@ def told(error: BrokerError, options: ClientOptions) -> PipelineError:
         case EndNotReached():
             return DataLoss(f"{error} came for {seconds:g} s: the log ends earlier than it did")
         case Refused():
-            return PipelineError(f"the broker refused: {error}")
+            return _refused(error)
     return PipelineError(str(error))
+
+
+def _refused(error: Refused) -> PipelineError:
+    match error.code:
+        case ErrorCode.PRODUCER_FENCED | ErrorCode.INVALID_PRODUCER_EPOCH:
+            return Fenced(
+                "another run with the same transactional id has taken over, or the transaction "
+                f"was open for longer than kafka.transaction.timeout.ms: {error}"
+            )
+        case ErrorCode.INVALID_TRANSACTION_TIMEOUT:
+            return PipelineError(
+                "kafka.transaction.timeout.ms is longer than the brokers allow "
+                "(transaction.max.timeout.ms)"
+            )
+        case ErrorCode.MESSAGE_TOO_LARGE:
+            return PipelineError(
+                f"{error}: a record is larger than the topic takes (max.message.bytes), or "
+                "option kafka.batch.size is"
+            )
+    return PipelineError(f"the broker refused: {error}")

@@ -46,6 +46,10 @@ class Unreachable(Away):
     """No broker answered, or no leader was elected, in the time that is allowed for it."""
 
 
+class Fenced(PipelineError):
+    """Another driver goes on with this transactional id, or the transaction took too long."""
+
+
 class NothingCompared(PipelineError):
     """Two sides have nothing in common: that is no proof that they are equal."""
 

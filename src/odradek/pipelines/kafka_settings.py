@@ -20,6 +20,8 @@ HONOURED: Final[Mapping[str, str]] = MappingProxyType(
         "default.api.timeout.ms": "how long a broker that is away is asked again",
         "compression.type": "of the sink's batches",
         "batch.size": "of the sink's batches",
+        "transactional.id": "of the sink with `exactlyOnce`, and needed there; refused elsewhere",
+        "transaction.timeout.ms": "of the sink with `exactlyOnce`; 15 minutes without it",
         **security.HONOURED,
     }
 )
@@ -34,7 +36,6 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
         "enable.auto.commit": "Spark keeps the offsets",
         "interceptor.classes": "an interceptor is a Java class",
         "partitioner.class": "a partitioner is a Java class; give the rows a column 'partition'",
-        "transactional.id": "the sink takes part in no transaction",
     }
 )
 """With the reason: the first seven are those that Spark's connector refuses."""
@@ -100,7 +101,6 @@ WITHOUT_EFFECT: Final = security.WITHOUT_EFFECT | frozenset(
         "session.timeout.ms",
         "socket.connection.setup.timeout.max.ms",
         "socket.connection.setup.timeout.ms",
-        "transaction.timeout.ms",
     }
 )
 """They describe a client of Java's: its buffers, threads, groups and stores. The sink waits for all

@@ -8,10 +8,12 @@ import pytest
 
 from odradek.pipelines.errors import PipelineError
 from odradek.pipelines.moving.archive import archive
-from odradek.pipelines.moving.replay import Replay, Replayed, replay
+from odradek.pipelines.moving.pieces import Replayed
+from odradek.pipelines.moving.replay import Replay, replay
 from odradek.pipelines.moving.triggers import Once
 from odradek.pipelines.sink.options import SinkOptions, parse
 from tests.pipelines.moving.archives import archive_of
+from tests.pipelines.reading import committed
 from tests.pipelines.topics import Topics, now_ms
 
 DAY_MS = 86_400_000
@@ -73,6 +75,47 @@ def test_it_goes_on_where_it_was(spark: Any, topics: Topics, tmp_path: Path) -> 
     assert done == Replayed(sent=70, held=30)
     values = [int(row[1]) for row in all_of(spark, topics, again)]
     assert values == list(range(100))
+
+
+def test_in_transactions_each_row_is_sent_once(spark: Any, topics: Topics, tmp_path: Path) -> None:
+    """Whoever else writes to the topic; the same name goes on where its last transaction ended."""
+    topic, again = topics.make(partitions=3), topics.make("again", partitions=3)
+    for partition in range(3):
+        topics.fill_numbers(topic, 200, partition=partition, first=1_000 * partition)
+    job = archive_of(topics.bootstrap, topic, f"delta:{tmp_path}/t")
+    archive(spark, job, Once())
+    options = {"kafka.bootstrap.servers": topics.bootstrap, "topic": again}
+    name = {"exactlyOnce": "true", "kafka.transactional.id": again}
+    again_once = Replay(job.table, parse({**options, **name}), part_bytes=1_000)
+    topics.fill_numbers(again, 5, first=9_000)
+    assert replay(spark, again_once) == Replayed(sent=600, held=0)
+    topics.fill_numbers(again, 5, first=9_005)
+    assert replay(spark, again_once) == Replayed(sent=0, held=600)
+    topics.fill_numbers(topic, 20, first=200)
+    archive(spark, job, Once())
+    assert replay(spark, again_once) == Replayed(sent=20, held=600)
+    numbers = [1_000 * partition + it for partition in range(3) for it in range(200)]
+    assert committed(topics, again) == sorted([*numbers, *range(200, 220), *range(9_000, 9_010)])
+    rows = [int(row[1]) for row in all_of(spark, topics, again) if int(row[1]) < 9_000]
+    assert rows[:220] == list(range(220))
+
+
+def test_the_id_of_another_replay_is_refused(spark: Any, topics: Topics, tmp_path: Path) -> None:
+    """What it has noted are offsets of another topic."""
+    again = topics.make("again")
+    name = {"exactlyOnce": "true", "kafka.transactional.id": again}
+    sink = parse({"kafka.bootstrap.servers": topics.bootstrap, "topic": again, **name})
+    for number in range(2):
+        topic = topics.make(f"from-{number}")
+        topics.fill_numbers(topic, 5)
+        job = archive_of(topics.bootstrap, topic, f"delta:{tmp_path}/{number}")
+        archive(spark, job, Once())
+        if number == 0:
+            replay(spark, Replay(job.table, sink))
+        else:
+            with pytest.raises(PipelineError, match="that of another replay"):
+                replay(spark, Replay(job.table, sink))
+    assert committed(topics, again) == list(range(5))
 
 
 def test_a_rate_is_kept_to(spark: Any, topics: Topics, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def run_tasks(
     spark: Any, pieces: Sequence[W], work: Callable[[W], R], tasks: int | None = None
 ) -> list[R]:
     """What `work` says of each piece, in their order; a task for each if no number is given."""
-    return attempted(lambda: _run(spark, pieces, work, tasks)) if pieces else []
+    return attempted(lambda: run_once(spark, pieces, work, tasks)) if pieces else []
 
 
 def tasks_for(spark: Any, pieces: Sequence[OffsetRange]) -> int:
@@ -75,7 +75,10 @@ def attempted(job: Callable[[], R]) -> R:
     raise AssertionError
 
 
-def _run(spark: Any, pieces: Sequence[W], work: Callable[[W], R], tasks: int | None) -> list[R]:
+def run_once(
+    spark: Any, pieces: Sequence[W], work: Callable[[W], R], tasks: int | None = None
+) -> list[R]:
+    """The same, for work that not just any other attempt may follow."""
     found = _collected(spark, len(pieces), tasks or len(pieces), Answers(pieces, work))
     answers: dict[int, R] = dict(pickle.loads(it) for it in found)  # noqa: S301 - our tasks'
     return [answers[number] for number in range(len(pieces))]

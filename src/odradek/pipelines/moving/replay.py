@@ -2,13 +2,13 @@
 
 One task sends one partition, in order, through an idempotent producer. A task that dies is run
 again, and so is a replay that is told to go on: what the partition holds already is counted, and
-as many rows are left out. So the topic must not be written by others meanwhile.
+as many rows are left out. So the topic must not be written by others meanwhile. With exactlyOnce it
+may be: `replay_once`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from time import monotonic, sleep
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 
@@ -20,15 +20,14 @@ from odradek.pipelines.connections import client_of, sentences
 from odradek.pipelines.errors import PipelineError
 from odradek.pipelines.moving.jobs import run_tasks
 from odradek.pipelines.moving.opening import ROWS, OpenTable
+from odradek.pipelines.moving.pieces import COLUMNS, Pace, Piece, Replayed
+from odradek.pipelines.moving.replay_once import PART_BYTES, Source, replay_once
 from odradek.pipelines.sink.options import SinkOptions
 from odradek.pipelines.sink.sending import TopicSender
 from odradek.pipelines.tables.earlier import earlier_of
-from odradek.pipelines.tables.files import DataFile
 from odradek.pipelines.tables.ordering import by_partition, rows_in_order
 from odradek.pipelines.tables.rewriting import Rewriting, topics_of
 from odradek.pipelines.tables.table import Snapshot
-
-COLUMNS: Final = ("key", "value", "partition", "timestamp", "headers")
 
 
 @dataclass(frozen=True)
@@ -41,14 +40,7 @@ class Replay:
     topic: str | None = None  # of the table, where it holds several
     rate: int | None = None  # rows a second of all tasks together, at most
     resume: bool = False  # leave out as many rows as the partitions hold already
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """How many rows were sent, and how many the topic held already."""
-
-    sent: int
-    held: int
+    part_bytes: int = PART_BYTES  # of a partition in a transaction, where there are any
 
 
 def replay(spark: Any, job: Replay) -> Replayed:
@@ -69,8 +61,12 @@ def replay(spark: Any, job: Replay) -> Replayed:
     chosen = {place: those for place, those in files.items() if place[0] == topic_id}
     starts = _starts(job.sink, sorted({number for _, number in chosen}), resume=job.resume)
     pieces = [Piece(number, tuple(those), starts[number]) for (_, number), those in chosen.items()]
-    rate = None if job.rate is None else job.rate / max(len(pieces), 1)
     sink = replace(job.sink, headers=True)
+    if sink.transactional_id is not None:
+        return replay_once(
+            spark, pieces, Source(sink, rewriting, job.rate, topic_id, job.part_bytes)
+        )
+    rate = None if job.rate is None else job.rate / max(len(pieces), 1)
     done = run_tasks(spark, pieces, SendPartition(sink, rewriting, rate))
     return Replayed(sum(it.sent for it in done), sum(it.held for it in done))
 
@@ -110,15 +106,6 @@ def _starts(sink: SinkOptions, numbers: Sequence[int], *, resume: bool) -> dict[
         return {it.partition: row.offset for it, row in client.offsets(partitions).items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One partition: the files of its rows, and where the topic's partition ended before."""
-
-    number: int
-    files: tuple[DataFile, ...]
-    start: int
-
-
 @dataclass(frozen=True)
 class SendPartition:
     """The work of one task."""
@@ -150,24 +137,3 @@ def _without(count: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Recor
         if count < batch.num_rows:
             yield batch.slice(count)
         count = max(0, count - batch.num_rows)
-
-
-class Pace:
-    """Keeps to a rate: a tenth of a second's rows at a time."""
-
-    def __init__(self, rate: float | None) -> None:
-        self._rate = rate
-        self._began = monotonic()
-        self._rows = 0
-
-    def parts(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """The batch in parts, each when its time has come."""
-        if self._rate is None:
-            yield batch
-            return
-        size = max(1, int(self._rate / 10))
-        for start in range(0, batch.num_rows, size):
-            part = batch.slice(start, size)
-            sleep(max(0.0, self._began + self._rows / self._rate - monotonic()))
-            self._rows += part.num_rows
-            yield part

@@ -1,1 +1,1 @@
-"""The sink `odradek`: rows of Spark into topics, idempotently, with the options of Spark's own."""
+"""The sink `odradek`: rows of Spark into topics, idempotently or in transactions."""

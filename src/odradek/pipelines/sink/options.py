@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from odradek.model.names import topic_name_fault
+from odradek.model.units import MINUTE, Millis
 from odradek.pipelines.client_options import ClientOptions, read_client
 from odradek.pipelines.encoding.batches import BATCH_BYTES
 from odradek.pipelines.errors import InvalidOption
@@ -20,11 +21,14 @@ OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "topic": "same: wins over the column",
         "includeHeaders": "same",
+        "exactlyOnce": "ours: each micro-batch in one transaction, by `foreachBatch`",
         "checkpointLocation": "same: of the stream that writes",
         "path": "no effect: Spark gives it to every sink",
     }
 )
 """And how they are beside those of Spark's sink."""
+TRANSACTION_TIMEOUT: Final = Millis(15 * MINUTE)
+"""As long as brokers allow by default: a batch that takes longer is aborted."""
 BYTES: Final = ("string", "binary")
 HEADERS: Final = "array<struct<key:string,value:binary>>"
 TYPES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
@@ -47,6 +51,8 @@ class SinkOptions:
     headers: bool = False
     codec: Codec = Codec.NONE
     batch_bytes: int = BATCH_BYTES
+    transactional_id: str | None = None  # where each batch is a transaction
+    transaction_timeout_ms: Millis = TRANSACTION_TIMEOUT
 
 
 def parse(raw: Mapping[str, str]) -> SinkOptions:
@@ -68,7 +74,41 @@ def parse(raw: Mapping[str, str]) -> SinkOptions:
         headers=given.boolean("includeHeaders", default=False),
         codec=Codec[name],
         batch_bytes=given.kafka_number("batch.size", BATCH_BYTES, least=1),
+        transactional_id=_transactional_id(given, topic),
+        transaction_timeout_ms=Millis(
+            given.kafka_number("transaction.timeout.ms", TRANSACTION_TIMEOUT, least=1)
+        ),
     )
+
+
+def _transactional_id(given: GivenOptions, topic: str | None) -> str | None:
+    """With exactlyOnce it must be there, and without it must not be."""
+    name = given.kafka("transactional.id")
+    if not given.boolean("exactlyOnce", default=False):
+        if name is not None:
+            raise InvalidOption(
+                "option 'kafka.transactional.id': without exactlyOnce=true the sink is in no "
+                "transaction"
+            )
+        return None
+    if not name:
+        raise InvalidOption(
+            "exactlyOnce needs the option 'kafka.transactional.id': a name that this query alone "
+            "has, and keeps"
+        )
+    if topic is None:
+        raise InvalidOption("exactlyOnce needs the option 'topic': one topic has all rows")
+    return name
+
+
+def refuse_exactly_once(options: SinkOptions) -> None:
+    """InvalidOption where Spark calls no code of the driver before its tasks."""
+    if options.transactional_id is not None:
+        raise InvalidOption(
+            "exactlyOnce is not for format('odradek'), where no transaction can begin before the "
+            "tasks: use foreachBatch with odradek.pipelines.exactly_once, or the "
+            "command odradek replay --exactly-once"
+        )
 
 
 def check_columns(schema: Any, options: SinkOptions) -> None:

@@ -5,16 +5,15 @@ without partition goes where Kafka's clients send its key; one without a key to 
 many rows at a time.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from time import time_ns
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from odradek.client.blocking_producer import BlockingProducer, BlockingProducerSettings
-from odradek.client.errors import Refused
+from odradek.client.blocking_producer import BlockingProducerSettings
 from odradek.model.counting import counted
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
@@ -35,17 +34,32 @@ IN_A_ROW: Final = 1_000
 NANOS: Final = 1_000_000  # of a millisecond
 
 
+class Producer(Protocol):
+    """Takes finished batches."""
+
+    def send(self, partition: TopicPartition, batch: bytearray) -> None:
+        """May return before it is acknowledged."""
+
+    def flush(self) -> object:
+        """Returns once all is."""
+
+
 class TopicSender:
     """Sends the rows of one task. Columns are those of the sink, and `timestamp`, if it is there.
 
-    After an error it is of no use, and what was sent stays sent.
+    After an error it is of no use, and what was sent stays sent. Without a producer it has one of
+    its own; `counts` says how many partitions topics have, where it is not to be asked for.
     """
 
-    def __init__(self, options: SinkOptions) -> None:
+    def __init__(
+        self,
+        options: SinkOptions,
+        producer: Producer | None = None,
+        counts: Mapping[str, int] | None = None,
+    ) -> None:
         self._options = options
-        self._client = client_of(options.client)
-        self._producer: BlockingProducer | None = None
-        self._counts: dict[str, int] = {}
+        self._producer = producer
+        self._counts: dict[str, int] = dict(counts or {})
         self._gathered: list[pa.RecordBatch] = []
         self._bytes = 0
         self._turn = 0
@@ -65,7 +79,7 @@ class TopicSender:
             try:
                 self._producer.flush()
             except BrokerError as error:
-                raise self._told(error) from error
+                raise told(error, self._options.client) from error
         return self.rows
 
     def _send_gathered(self) -> None:
@@ -77,19 +91,11 @@ class TopicSender:
             for batch in rows:
                 self._send(batch)
         except BrokerError as error:
-            raise self._told(error) from error
-
-    def _told(self, error: BrokerError) -> PipelineError:
-        if isinstance(error, Refused) and error.code == ErrorCode.MESSAGE_TOO_LARGE:
-            return PipelineError(
-                f"{error}: a record is larger than the topic takes (max.message.bytes), or "
-                "option kafka.batch.size is"
-            )
-        return told(error, self._options.client)
+            raise told(error, self._options.client) from error
 
     def _send(self, batch: pa.RecordBatch) -> None:
         if self._producer is None:
-            self._producer = self._client.producer(SETTINGS)
+            self._producer = client_of(self._options.client).producer(SETTINGS)
         if self._options.topic is not None:
             self._send_to(self._options.topic, batch)
         else:
@@ -121,7 +127,7 @@ class TopicSender:
 
     def _partition_count(self, topic: str) -> int:
         if topic not in self._counts:
-            found = self._client.cluster([topic]).topics[topic]
+            found = client_of(self._options.client).cluster([topic]).topics[topic]
             if found.error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 raise PipelineError(f"topic {topic!r} does not exist")
             self._counts[topic] = len(found.partitions)

@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 from odradek.pipelines.columns import COLUMNS, SPARK_TYPES, chosen, spark_schema
 from odradek.pipelines.errors import InvalidOption
 from odradek.pipelines.given import GivenOptions
+from odradek.pipelines.sink.options import SinkOptions, refuse_exactly_once
 from odradek.pipelines.sink.options import parse as sink_options
 from odradek.pipelines.sink.writer import TopicStreamWriter, TopicWriter
 from odradek.pipelines.source.batch import reader
@@ -51,7 +52,7 @@ class DefaultSource(DataSource):
         if overwrite:
             raise InvalidOption("a topic cannot be overwritten: use mode 'append'")
         freeze_once()
-        return TopicWriter(sink_options(self._given()), schema)
+        return TopicWriter(self._sink(), schema)
 
     def streamWriter(  # noqa: N802 - Spark's name
         self,
@@ -60,7 +61,12 @@ class DefaultSource(DataSource):
     ) -> DataSourceStreamWriter:
         """For `df.writeStream`, in the modes that Spark's sink takes."""
         del overwrite
-        return TopicStreamWriter(sink_options(self._given()), schema)
+        return TopicStreamWriter(self._sink(), schema)
+
+    def _sink(self) -> SinkOptions:
+        found = sink_options(self._given())
+        refuse_exactly_once(found)
+        return found
 
     def _given(self) -> Mapping[str, str]:
         return dict(self.options)

@@ -122,6 +122,8 @@ def parse(raw: Mapping[str, str], mode: Mode) -> SourceOptions:
     """The options as Spark hands them over; InvalidOption is the first that is wrong."""
     given = GivenOptions(raw, OPTIONS)
     given.refuse_unknown()
+    if given.kafka("transactional.id") is not None:
+        raise InvalidOption("option 'kafka.transactional.id': a source is in no transaction")
     strategy = given.text("startingOffsetsByTimestampStrategy")
     if strategy is not None and strategy.lower() not in STRATEGIES:
         raise InvalidOption(
