@@ -83,8 +83,9 @@ class TopicConfig:
 
 
 def _unknown(name: str, given: Given) -> Finding:
+    """In Kafka's words, which other people's programs look for."""
     named = shown(name, given, sensitive=is_secret(name))
-    text = f"{named}: topics have no such setting{near(name, tuple(TOPIC_SETTINGS))}"
+    text = f"{named}: Unknown topic config name{near(name, tuple(TOPIC_SETTINGS))}"
     return Finding(Severity.ERROR, (name,), text)
 
 

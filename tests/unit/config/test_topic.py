@@ -41,8 +41,8 @@ def test_what_a_topic_said_can_be_read_again() -> None:
 @pytest.mark.parametrize(
     ("overrides", "says"),
     [
-        ({"no.such": "x"}, "no.such=x (set for the topic): topics have no such setting"),
-        ({"log.segment.bytes": "1000"}, "no such setting; did you mean segment.bytes?"),
+        ({"no.such": "x"}, "no.such=x (set for the topic): Unknown topic config name"),
+        ({"log.segment.bytes": "1000"}, "Unknown topic config name; did you mean segment.bytes?"),
         ({"retension.ms": "5"}, "did you mean retention.ms?"),
         ({"my.secret": "x"}, "my.secret=[hidden]"),
         ({"segment.bytes": "13"}, "at least 14"),
