@@ -105,7 +105,7 @@ def test_topics_that_cannot_be(odradek: Shell, topic: str) -> None:
     assert "not-there" in odradek.fails("topic", "delete", "not-there", "--yes")
     assert "partitions" in odradek.fails("topic", "alter", topic, "-p", "1")
     assert "Missing argument" in odradek.misused("topic", "create")
-    assert "is not a valid integer" in odradek.misused("topic", "create", "new", "-p", "many")
+    assert "is not a whole number" in odradek.misused("topic", "create", "new", "-p", "many")
     assert "no verb 'rename'" in odradek.misused("topic", "rename", topic)
     near = odradek.fails("topic", "describe", topic[:-1] + "x")
     assert "did you mean 'orders-" in near

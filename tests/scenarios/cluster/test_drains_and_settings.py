@@ -4,7 +4,7 @@ from odradek.client import admin
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.sim.cluster_scenario import ClusterScenario, staged
-from tests.scenarios.cluster.placed import other_than
+from tests.scenarios.cluster.placed import move, other_than
 
 ORDERS = TopicPartition("orders", 0)
 CALM = {"auto.leader.rebalance.enable": "false"}
@@ -18,6 +18,7 @@ def test_the_number_is_raised_while_a_broker_is_drained(t: ClusterScenario) -> N
     op.places("orders", (1, 2), min_insync_replicas="1")
     for _ in range(5):
         op.produce("orders", RECORD)
+    move(t, 3)  # the controller, so that both hear from it
     t.cut(1, 4)  # the copy gets nothing
     t.cut(4, 1)
     assert op.moves("orders", 4, 2) is ErrorCode.NONE

@@ -69,7 +69,9 @@ def test_a_move_to_a_replica_that_waits_for_room_waits_too(t: ClusterScenario) -
     shop, full = resigned(t)
     op = t.operator()
     op.sets("orders", min_insync_replicas="1")
-    assert op.moves("orders", full.number) is ErrorCode.NONE
+    t.wait_until(
+        lambda: op.moves("orders", full.number) is ErrorCode.NONE, "the controller knows that"
+    )
     t.run(seconds=MEASURED)
     shop.produce("orders", "third")
     assert op.ongoing()
