@@ -187,8 +187,8 @@ def test_runbooks_in_their_states(cluster: LiveCluster, odradek: Shell) -> None:
         books.call(section)
     odradek("controller", "unprefer", "2", "--yes")
     cluster.await_isr("orders", 3)
-    books.call("DiskNearlyFull")
-    books.call("A log that is corrupt at rest")
+    books.call("A log that is corrupt at rest")  # of a replica on broker 3
+    books.call("DiskNearlyFull")  # spreads replicas anew
     titles = set(re.findall(r"^## (.+)$", TEXT, re.MULTILINE))
     assert titles - books.called == WITHOUT_COMMANDS
 
