@@ -25,7 +25,7 @@ FIRST: Final = {
     "leaders-need-not-be-whole": 5,
     "controller-after-its-lease": 18,
     "past-controllers-are-obeyed": 18,
-    "no-fence-at-brokers": 19,
+    "no-fence-at-brokers": 32,
     "no-fence-in-the-tree": 18,
     "clean-marker-stays": 5,
     "an-incarnation-outlives-a-cut": 5,
