@@ -35,6 +35,10 @@ def test_a_deletion_that_waits_for_a_broker_says_so(cluster: LiveCluster, odrade
     assert said.startswith("topic orders is being deleted, and waits: ")
     assert "broker 3 is not registered" in said
     assert "deletion waits" in odradek.run("cluster", "health").out
+    for option in ((), ("--if-not-exists",)):
+        refused = odradek.fails("topic", "create", "orders", *option)
+        assert "is being deleted" in refused
+        assert "cluster health says what its deletion waits for" in refused
 
 
 def test_a_log_dir_that_failed_by_itself_is_offline_already(

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from odradek.client.errors import Refused
-from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.errors import BEING_DELETED, BrokerError, ErrorCode
 
 FAILED: Final = 1
 MISUSED: Final = 2
@@ -41,6 +41,8 @@ NEXT_STEPS: Final = {
 UNREADABLE: Final = "odradek cluster health names the log dir, or the log"
 """What helps after a broker answered KAFKA_STORAGE_ERROR; an error of our own disk says itself."""
 
+WAITS: Final = "odradek cluster health says what its deletion waits for"
+
 
 class Failed(Exception):
     """Cannot be done: why, what to do next, and the exit code."""
@@ -55,11 +57,18 @@ def failed_by(error: BrokerError | OSError) -> Failed:
     """What went wrong below the command line, for a person."""
     if isinstance(error, BrokerError):
         code = UNREACHABLE if error.code is ErrorCode.NETWORK_EXCEPTION else FAILED
-        answered = isinstance(error, Refused) and error.code is ErrorCode.KAFKA_STORAGE_ERROR
-        return Failed(str(error), UNREADABLE if answered else NEXT_STEPS.get(error.code, ""), code)
+        return Failed(str(error), _next_step(error), code)
     if error.strerror:
         return Failed(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
     return Failed(str(error))
+
+
+def _next_step(error: BrokerError) -> str:
+    if isinstance(error, Refused) and error.code is ErrorCode.KAFKA_STORAGE_ERROR:
+        return UNREADABLE
+    if BEING_DELETED in str(error):
+        return WAITS
+    return NEXT_STEPS.get(error.code, "")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

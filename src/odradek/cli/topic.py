@@ -23,7 +23,7 @@ from odradek.client.list_offsets import offsets_at
 from odradek.client.offsets import EARLIEST, LATEST
 from odradek.client.placement_admin import reassignments_if_known
 from odradek.model.counting import counted
-from odradek.model.errors import ErrorCode
+from odradek.model.errors import BEING_DELETED, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.units import SECOND
 from odradek.wire.messages.create_topics import (
@@ -117,7 +117,8 @@ def create(
         outcomes: list[Outcome] = []
         failures: list[Refused] = []
         for row in answer.topics:
-            if row.error_code == ErrorCode.TOPIC_ALREADY_EXISTS and if_not_exists:
+            is_there = row.error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+            if is_there and if_not_exists and BEING_DELETED not in (row.error_message or ""):
                 fields: dict[str, object] = {"topic": row.name, "created": False}
                 outcomes.append((f"topic {row.name} exists already", fields))
             elif row.error_code:

@@ -12,7 +12,7 @@ from odradek.metadata.nouns import Assignment, TopicAssignment
 from odradek.metadata.znodes.admin import DeleteTopicZnode
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
 from odradek.metadata.znodes.topic import TopicZnode
-from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.errors import BEING_DELETED, BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicId, topic_id_text
 from odradek.model.names import metric_collision_key, topic_name_fault
 from odradek.ports import Random
@@ -122,7 +122,7 @@ def check_new_name(
     if fault is not None:
         raise InvalidTopic(fault)
     if name in deleting:
-        raise TopicAlreadyExists(f"topic {name!r} is being deleted")
+        raise TopicAlreadyExists(f"topic {name!r} {BEING_DELETED}")
     if name in image.topics:
         raise TopicAlreadyExists(f"Topic {name!r} already exists.")
     other = collisions.get(metric_collision_key(name))

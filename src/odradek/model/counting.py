@@ -3,6 +3,7 @@
 from typing import Final
 
 SIBILANTS: Final = ("s", "x", "ch", "sh")
+SPOKEN_AS_K: Final = "epoch"
 
 
 def counted(count: int, thing: str) -> str:
@@ -11,7 +12,7 @@ def counted(count: int, thing: str) -> str:
 
 
 def _several(thing: str) -> str:
-    if thing.endswith(SIBILANTS):
+    if thing.endswith(SIBILANTS) and not thing.endswith(SPOKEN_AS_K):
         return f"{thing}es"
     if thing.endswith("y") and thing[-2] not in "aeiou":
         return f"{thing[:-1]}ies"

@@ -14,6 +14,8 @@ from odradek.model.limits import STRING_BYTES_MAX
 RETRY = True
 FINAL = False
 TEXT_CHARACTERS_MAX: Final = 8_000
+BEING_DELETED: Final = "is being deleted"
+"""Of a topic whose name is not free yet: to clients the code is that of one that exists."""
 assert 4 * TEXT_CHARACTERS_MAX + 3 <= STRING_BYTES_MAX, "a text fits into an answer, in any script"
 
 

@@ -8,6 +8,7 @@ from odradek.model.access import Operation
 from odradek.model.admin_operations import (
     CLUSTER_HEALTH,
     CONTROLLER_DESCRIBE,
+    REPLICAS_DESCRIBE,
     ActsOn,
     AdminOperation,
 )
@@ -45,6 +46,27 @@ def test_health_names_a_dead_broker_and_heals(t: ClusterScenario) -> None:
     t.broker(dead).start()
     t.await_isr("orders", 1, 2, 3)
     assert operator.does(operate(operator.cluster, Wanted(CLUSTER_HEALTH)))["healthy"]
+
+
+def test_a_replica_tells_of_an_epoch_in_which_nothing_was_written(t: ClusterScenario) -> None:
+    """Who makes a lost state again has to begin above it: brokers obey no lower one."""
+    operator = t.operator()
+    operator.places("orders", (1, 2, 3))
+    operator.produce("orders", "a")
+    t.broker(1).kill()
+    t.await_isr("orders", 2, 3)
+    t.run(seconds=1)
+    state = t.state("orders")
+    assert state.leader_epoch > 0
+    for number in (2, 3):
+        wanted = Wanted(
+            REPLICAS_DESCRIBE,
+            {"topic": "orders"},
+            resource=str(number),
+            broker=BrokerId(number),
+        )
+        (found,) = operator.does(operate(operator.cluster, wanted))["replicas"]
+        assert found["leader_epoch"] == state.leader_epoch
 
 
 @pytest.mark.parametrize(

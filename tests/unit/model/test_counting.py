@@ -16,6 +16,7 @@ from odradek.model.counting import counted
         (2, "entry", "2 entries"),
         (2, "day", "2 days"),
         (2, "dead letter", "2 dead letters"),
+        (2, "leader epoch", "2 leader epochs"),
     ],
 )
 def test_one_is_not_several(count: int, thing: str, says: str) -> None:

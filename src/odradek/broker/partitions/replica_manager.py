@@ -415,6 +415,12 @@ class ReplicaManager:
             return hosted.replica
         return None
 
+    def newest_epoch(self, found: PartitionLog) -> LeaderEpoch:
+        """The newest leader epoch that is known here: under it nothing may have been written."""
+        hosted = self._hosted[found.partition]
+        in_log = found.epochs.latest
+        return in_log if hosted is None else max(in_log, hosted.state.leadership.leader_epoch)
+
     def take_offline(self, partition: TopicPartition) -> None:
         """Ends its role; the controller is answered KAFKA_STORAGE_ERROR until it is back."""
         hosted = self._hosted[partition]

@@ -32,7 +32,7 @@ async def run(services: Services, call: Call) -> Mapping[str, Json]:
                 "log_end_offset": it.log_end_offset,
                 "high_watermark": it.high_watermark,
                 "bytes": it.size,
-                "leader_epoch": it.epochs.latest,
+                "leader_epoch": services.replicas.newest_epoch(it),
                 "incarnation": it.incarnation,
             }
             for it in logs
