@@ -78,7 +78,6 @@ ABSENT: Final = (
     ),
     Absent(
         (
-            "sasl.login.*",
             "ssl.provider",
             "ssl.keymanager.algorithm",
             "ssl.trustmanager.algorithm",
@@ -88,6 +87,11 @@ ABSENT: Final = (
         ),
         matters=False,
         why="OpenSSL does this in its own way",
+    ),
+    Absent(
+        ("sasl.login.*",),
+        matters=False,
+        why="tokens are asked for again in a way of our own",
     ),
     Absent(
         ("create.topic.policy.class.name", "alter.config.policy.class.name"),

@@ -247,28 +247,42 @@ def _read(path: str) -> bytes:
     return Path(path).read_bytes()
 
 
+OFFLINE: Final = None
+"""As a severity: it depends on the other log dirs."""
+
+
 def _log_dirs(config: BrokerConfig) -> Iterator[Finding]:
-    name = log.LOG_DIRS.name
-    for directory in log_dirs(config):
+    """A broker starts without a dir that cannot be used, if there is another."""
+    name, told = log.LOG_DIRS.name, []
+    directories = log_dirs(config)
+    for directory in directories:
         try:
             found = _log_dir(Path(directory), broker_id(config))
         except CorruptFile as error:
             found = Severity.ERROR, f"cannot be used: {error}"
         except OSError as error:
-            found = Severity.ERROR, f"cannot be looked at: {error.strerror}"
+            found = OFFLINE, f"cannot be looked at: {error.strerror}"
         if found is not None:
-            severity, what = found
-            yield _finding(severity, name, f"{name}: {directory} {what}")
+            told.append((directory, *found))
+    is_alone = sum(severity is OFFLINE for _, severity, _ in told) == len(directories)
+    for directory, severity, what in told:
+        text = f"{name}: {directory} {what}"
+        if severity is not OFFLINE:
+            yield _finding(severity, name, text)
+        elif is_alone:
+            yield _finding(Severity.ERROR, name, text)
+        else:
+            yield _finding(Severity.WARNING, name, f"{text}; it is offline from the start")
 
 
-def _log_dir(path: Path, number: BrokerId) -> tuple[Severity, str] | None:
+def _log_dir(path: Path, number: BrokerId) -> tuple[Severity | None, str] | None:
     there = next(it for it in (path, *path.absolute().parents) if it.exists())
     if not there.is_dir():
         what = "is no directory" if there == path else f"cannot be made: {there} is no directory"
-        return Severity.ERROR, what
+        return OFFLINE, what
     if not os.access(there, os.W_OK | os.X_OK):
         what = "is not writable" if there == path else f"cannot be made in {there}"
-        return Severity.ERROR, f"{what} for user {os.geteuid()}"
+        return OFFLINE, f"{what} for user {os.geteuid()}"
     owner = _owner(path / META_PROPERTIES)
     if owner is not None and number not in {owner, NO_BROKER}:
         return Severity.ERROR, f"belongs to broker {owner}, not {number}"

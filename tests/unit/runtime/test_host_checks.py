@@ -193,9 +193,9 @@ def test_a_log_dir_that_cannot_be_looked_at_is_a_finding(tmp_path: Path) -> None
     """The other settings are looked at all the same."""
     unreachable = tmp_path / ("x" * 300)
     told = found(tmp_path, log_dirs=f"{unreachable},{tmp_path / 'logs'}")
-    assert told == [
-        (Severity.ERROR, f"log.dirs: {unreachable} cannot be looked at: File name too long")
-    ]
+    sentence = f"log.dirs: {unreachable} cannot be looked at: File name too long"
+    assert told == [(Severity.WARNING, f"{sentence}; it is offline from the start")]
+    assert found(tmp_path, log_dirs=str(unreachable)) == [(Severity.ERROR, sentence)]
 
 
 def test_a_log_dir_below_a_file_cannot_be_made(tmp_path: Path) -> None:
