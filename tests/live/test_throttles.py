@@ -7,6 +7,7 @@ import pytest
 from confluent_kafka import Producer
 
 from odradek import testing
+from odradek.cli import cluster_health
 from tests.compat.broker_process import eventually
 from tests.compat.odradek_shell import Shell
 from tests.live.cluster import LiveCluster
@@ -23,9 +24,12 @@ def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
 
 
 def test_a_throttle_between_log_dirs_that_was_left_is_named(
-    cluster: LiveCluster, odradek: Shell
+    cluster: LiveCluster, odradek: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By progress while it bounds a copy, by health afterwards, and by the next move."""
+    """By progress while it bounds a copy, by health afterwards, and by the next move.
+
+    Health names a copy to which nothing comes; here a moment of that is long enough.
+    """
     cluster.make("orders", 1, 1)
     producer = Producer({"bootstrap.servers": cluster.bootstrap})
     for _ in range(6_000):
@@ -40,6 +44,15 @@ def test_a_throttle_between_log_dirs_that_was_left_is_named(
     assert named in odradek("logdirs", "describe").err
     assert named in odradek("partition", "reassignments").err
     assert "throttle left" not in odradek.run("cluster", "health").out
+    with monkeypatch.context() as patch:
+        patch.setattr(cluster_health, "STANDS", 1)
+        eventually(
+            lambda: (
+                f"nothing has come to {other} of broker 1" in odradek.run("cluster", "health").out
+            ),
+            what="that it stands is named",
+        )
+    assert "move between log dirs stands" not in odradek.run("cluster", "health").out
     eventually(
         lambda: [it[6] for it in odradek("logdirs", "partitions", "orders").rows] == ["no"],
         what="the copy is over",

@@ -55,6 +55,7 @@ FREE_MIN: Final = 0.1
 FULL_BYTES: Final = MIB
 MAKE_ROOM: Final = "make room: odradek logdirs balance, a shorter retention.ms, or topic trim"
 MOVE_STANDS: Final = "reassignment stands"
+DIR_MOVE_STANDS: Final = "move between log dirs stands"
 STANDS: Final = Millis(60 * SECOND)
 APART: Final = Millis(5 * SECOND)
 """A leader that was killed is looked for so long by its followers, until its session is over."""
@@ -80,6 +81,7 @@ WARNINGS: Final = frozenset(
         DISK_NEARLY_FULL,
         CERTIFICATE_ENDS,
         MOVE_STANDS,
+        DIR_MOVE_STANDS,
         MOVES_OFTEN,
     }
 )
@@ -386,14 +388,18 @@ async def _leaders_out_of_reach(cluster: Cluster, broker: BrokerId) -> list[Sick
 
 
 async def _moves_that_stand(cluster: Cluster, leader: BrokerId) -> list[Sick]:
-    """Replicas that are being added to a broker that lives, and to which nothing comes."""
+    """Replicas that a living broker, or another dir, gets, and to which nothing comes."""
     moves = await _told_by(cluster, leader, MOVES_DESCRIBE, "moves")
-    found: dict[int, dict[str, list[int]]] = {}
+    found: dict[tuple[str, str], dict[str, list[int]]] = {}
     for it in moves:
-        if it["stands"] >= STANDS and it["broker"] in cluster.brokers:
-            found.setdefault(it["broker"], {}).setdefault(it["topic"], []).append(it["partition"])
-    text = f"has copied nothing from broker {leader} for a minute"
-    return [Sick(f"broker {it} {text}", MOVE_STANDS, where) for it, where in found.items()]
+        if it["stands"] < STANDS or it["broker"] not in cluster.brokers:
+            continue
+        if "log_dir" in it:
+            what = f"nothing has come to {it['log_dir']} of broker {leader}", DIR_MOVE_STANDS
+        else:
+            what = f"broker {it['broker']} has copied nothing from broker {leader}", MOVE_STANDS
+        found.setdefault(what, {}).setdefault(it["topic"], []).append(it["partition"])
+    return [Sick(f"{text} for a minute", kind, where) for (text, kind), where in found.items()]
 
 
 def problems_of_log_dir(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ failed, the copy stays where it is: it may be the best that is left. After a res
 
 import asyncio
 from collections import deque
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Final, Protocol, TypeVar
@@ -121,8 +121,15 @@ class DirMoves:
     @property
     def stands(self) -> Millis:
         """For how long nothing has come to the slowest of the copies that are being filled."""
+        return max((millis for _, millis in self.standing()), default=Millis(0))
+
+    def standing(self) -> Iterator[tuple[PartitionLog, Millis]]:
+        """Each copy that is being filled, and for how long nothing has come to it."""
         now = self._clock.monotonic()
-        return max((Millis(now - at) for at in self._advanced.values()), default=Millis(0))
+        for partition, at in self._advanced.items():
+            found = self._logs.dirs.future(partition)
+            if found is not None:
+                yield found, Millis(now - at)
 
     def resume(self) -> None:
         """Goes on with the copies that were found at the start."""

@@ -2,7 +2,8 @@
 
 Result: `moves`, each with its `topic`, `partition` and `broker`, the `records` that it still lacks,
 and for how many milliseconds it `stands`: none has come for so long. Within a throttle none of
-those of one broker stands while another of them goes on.
+those of one broker stands while another of them goes on. Those between two log dirs of the broker
+itself are there too: they name the `log_dir` that is filled.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,6 +32,14 @@ def _moves(services: Services) -> Iterator[Mapping[str, Json]]:
             "broker": it.broker,
             "records": it.records,
             "stands": it.stands,
+        }
+    for copy, stands in services.replicas.moves.standing():
+        yield {
+            "topic": copy.partition.topic,
+            "partition": copy.partition.partition,
+            "broker": services.broker_id,
+            "log_dir": copy.folder.disk.name,
+            "stands": stands,
         }
 
 
