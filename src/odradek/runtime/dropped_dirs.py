@@ -24,20 +24,24 @@ def examine_dropped(config: BrokerConfig, dropped: Collection[str]) -> Iterator[
     if not left:
         yield _finding(Severity.ERROR, "no log dir is left")
         return
-    need = 0
+    need, unread = 0, 0
     for directory in dropped:
         try:
             need += size_of(Path(directory))
         except OSError as error:
+            unread += 1
             yield _finding(
                 Severity.WARNING,
                 f"{directory} cannot be read ({error.strerror}): `odradek logdirs list` shows how "
                 "much brokers with the same replicas hold",
             )
-    yield from _compared(need, left)
+    what = (
+        f"{_gib(need)} are" if not unread else f"more than {_gib(need)}, how much is not known, are"
+    )
+    yield from _compared(need, left, f"{what} to be made anew")
 
 
-def _compared(need: int, left: Sequence[str]) -> Iterator[Finding]:
+def _compared(need: int, left: Sequence[str], what: str) -> Iterator[Finding]:
     try:
         free = {it: _free(Path(it)) for it in left}
     except OSError as error:
@@ -45,7 +49,7 @@ def _compared(need: int, left: Sequence[str]) -> Iterator[Finding]:
         return
     disks = dict(free.values())  # dirs of one file system share what is free
     total, share = sum(disks.values()), need // len(left)
-    text = f"{_gib(need)} are to be made anew; the log dirs that stay have {_gib(total)} free"
+    text = f"{what}; the log dirs that stay have {_gib(total)} free"
     tight = [it for it, (disk, room) in free.items() if room < share * _dirs_on(disk, free)]
     if need > total:
         yield _finding(Severity.ERROR, f"{text}: that is too little")

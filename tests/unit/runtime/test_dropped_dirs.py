@@ -47,6 +47,7 @@ def test_the_rest_has_no_room(tmp_path: Path) -> None:
 def test_what_cannot_be_dropped(tmp_path: Path) -> None:
     """The last one; and of one that cannot be read nothing is known."""
     assert found(tmp_path, "a", "b") == [(Severity.ERROR, "log.dirs: no log dir is left")]
-    (severity, sentence), _ = found(tmp_path, "b")
+    (severity, sentence), (_, compared) = found(tmp_path, "b")
     assert severity is Severity.WARNING
     assert "odradek logdirs list" in sentence
+    assert "more than 0.0 GiB, how much is not known, are to be made anew; " in compared
