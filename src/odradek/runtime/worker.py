@@ -87,6 +87,7 @@ class ThreadWorker:
         wake, end = self._loop.call_soon_threadsafe, self._end
         while (job := self._jobs.get()) is not None:
             if self._abandoned is not None:
+                del job  # it has files of the disk, and the next job may never come
                 self._left_behind += 1
                 continue
             error: Exception | None = None
