@@ -33,7 +33,7 @@ def test_a_job_behind_a_hanging_one_is_let_go_of() -> None:
         worker.abandon(OSError("it hangs"))
         del last
         goes_on.set()
-        while not worker.revive():
+        while not worker.revive():  # noqa: ASYNC110 - it is the thread that is waited for
             await asyncio.sleep(0)
         assert kept() is None
         worker.close()
