@@ -3,7 +3,7 @@
 What cannot be decrypted is left out and said; in ZooKeeper it stays. Where the secret was changed
 the one before is tried, too, and what it opens is written anew (`with_new_secret`).
 
-A key takes up to half a second of a processor, and whoever may write to ZooKeeper chooses how long.
+A key takes up to half a second of a processor; how long, is chosen by those who write to ZooKeeper.
 So passwords are opened and encrypted in a thread, before what they are needed for is done on the
 loop, which finds them remembered (`open_beside`).
 """

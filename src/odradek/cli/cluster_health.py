@@ -388,7 +388,7 @@ async def _leaders_out_of_reach(cluster: Cluster, broker: BrokerId) -> list[Sick
 
 
 async def _moves_that_stand(cluster: Cluster, leader: BrokerId) -> list[Sick]:
-    """Replicas that a living broker, or another dir, gets, and to which nothing comes."""
+    """Copies for a living broker, or for another log dir of this one, to which nothing comes."""
     moves = await _told_by(cluster, leader, MOVES_DESCRIBE, "moves")
     found: dict[tuple[str, str], dict[str, list[int]]] = {}
     for it in moves:

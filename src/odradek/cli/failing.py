@@ -41,7 +41,8 @@ NEXT_STEPS: Final = {
 UNREADABLE: Final = "odradek cluster health names the log dir, or the log"
 """What helps after a broker answered KAFKA_STORAGE_ERROR; an error of our own disk says itself."""
 
-WAITS: Final = "odradek cluster health says what its deletion waits for"
+BEING_DELETED_NEXT: Final = "odradek cluster health says what its deletion waits for"
+"""What helps after a topic was refused because it is being deleted."""
 
 
 class Failed(Exception):
@@ -67,7 +68,7 @@ def _next_step(error: BrokerError) -> str:
     if isinstance(error, Refused) and error.code is ErrorCode.KAFKA_STORAGE_ERROR:
         return UNREADABLE
     if BEING_DELETED in str(error):
-        return WAITS
+        return BEING_DELETED_NEXT
     return NEXT_STEPS.get(error.code, "")
 
 

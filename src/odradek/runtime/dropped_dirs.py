@@ -24,21 +24,20 @@ def examine_dropped(config: BrokerConfig, dropped: Collection[str]) -> Iterator[
     if not left:
         yield _finding(Severity.ERROR, "no log dir is left")
         return
-    need, unread = 0, 0
+    need, all_are_known = 0, True
     for directory in dropped:
         try:
             need += size_of(Path(directory))
         except OSError as error:
-            unread += 1
+            all_are_known = False
             yield _finding(
                 Severity.WARNING,
                 f"{directory} cannot be read ({error.strerror}): `odradek logdirs list` shows how "
                 "much brokers with the same replicas hold",
             )
-    what = (
-        f"{_gib(need)} are" if not unread else f"more than {_gib(need)}, how much is not known, are"
-    )
-    yield from _compared(need, left, f"{what} to be made anew")
+    known = _gib(need)
+    what = known if all_are_known else f"more than {known}, how much is not known,"
+    yield from _compared(need, left, f"{what} are to be made anew")
 
 
 def _compared(need: int, left: Sequence[str], what: str) -> Iterator[Finding]:

@@ -264,12 +264,12 @@ def _log_dirs(config: BrokerConfig) -> Iterator[Finding]:
             found = OFFLINE, f"cannot be looked at: {error.strerror}"
         if found is not None:
             told.append((directory, *found))
-    is_alone = sum(severity is OFFLINE for _, severity, _ in told) == len(directories)
+    none_serves = sum(severity is OFFLINE for _, severity, _ in told) == len(directories)
     for directory, severity, what in told:
         text = f"{name}: {directory} {what}"
         if severity is not OFFLINE:
             yield _finding(severity, name, text)
-        elif is_alone:
+        elif none_serves:
             yield _finding(Severity.ERROR, name, text)
         else:
             yield _finding(Severity.WARNING, name, f"{text}; it is offline from the start")

@@ -100,7 +100,7 @@ class DiskFaults:
     rows: list[Fault] = field(default_factory=list)
     read_only: bool = False
     capacity: int | None = None  # bytes in all; None: endless
-    quota: int | None = None  # likewise, for whoever writes: the disk says nothing of that
+    quota: int | None = None  # likewise, for writes: what the disk says of its room leaves it out
     crash_at_change: int | None = None  # the first is 1; it may have had its effect, or not
     crash: Callable[[], None] = _nobody  # whose machine stops at that change
     jobs_only: bool = False  # a broker has workers for it: its loop may wait for nothing here

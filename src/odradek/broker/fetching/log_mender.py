@@ -185,7 +185,7 @@ class LogMender:
     # What is written
 
     async def _fill(self, found: PartitionLog, gap: Gap, batches: list[memoryview]) -> None:
-        """As a compaction is done: in steps, and ended by whoever wants the log for himself."""
+        """As a compaction is done: in steps, and ended for a job that needs the log alone."""
         logs = self._deps.replicas.logs
         if found.being_cleaned or found in logs.not_compacted or found in logs.compactions:
             return

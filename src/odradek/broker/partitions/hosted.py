@@ -82,7 +82,7 @@ class Offline:
 
     state: LeaderAndIsrState
     is_lost: bool = False  # no disk has the log, and the next request makes it
-    had_log: bool = False  # which was lost, whoever takes the replica for a new one
+    had_log: bool = False  # which was lost, even if a controller takes the replica for a new one
 
 
 @dataclass(frozen=True, slots=True)

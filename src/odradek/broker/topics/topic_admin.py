@@ -27,7 +27,7 @@ from odradek.config.rows import transactions as rows
 from odradek.controller.events import CreationAsked, DeletionAsked, GrowthAsked
 from odradek.controller.topics import Growth, NewTopic, Planned
 from odradek.metadata.image import TopicImage
-from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.errors import BEING_DELETED, BrokerError, ErrorCode
 from odradek.model.ids import TopicId
 from odradek.model.names import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.model.units import SECOND, Millis
@@ -236,7 +236,7 @@ class TopicAdmin:
         if not await _in_time(self._cluster.has_not_topics(marked), patience):
             for name in marked:
                 if name in self._cluster.image.topics:
-                    outcomes[name] = self._late(f"topic {name!r} is being deleted")
+                    outcomes[name] = self._late(f"topic {name!r} {BEING_DELETED}")
         return outcomes
 
     def _late(self, text: str) -> BrokerError:

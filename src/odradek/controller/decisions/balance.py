@@ -19,7 +19,7 @@ from odradek.controller.leaders import members
 from odradek.controller.steps import Note, Steps
 from odradek.metadata.image import PartitionImage
 from odradek.metadata.nouns import PartitionState
-from odradek.model.errors import BrokerError, ErrorCode
+from odradek.model.errors import BEING_DELETED, BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 
 
@@ -100,7 +100,7 @@ def _refusal(
     if image is None:
         return UnknownPartition(f"{partition} does not exist")
     if partition.topic in context.deletions:
-        return TopicIsBeingDeleted(f"topic {partition.topic!r} is being deleted")
+        return TopicIsBeingDeleted(f"topic {partition.topic!r} {BEING_DELETED}")
     if kind is ElectionType.PREFERRED:
         needed = image.leader != image.assignment.replicas[0]
     else:

@@ -386,7 +386,7 @@ def on_znode(
 ) -> Steps[None]:
     """Reassignments asked for in /admin/reassign_partitions; dead targets are waited for there.
 
-    So are topics whose znodes cannot be read: whoever mends one finds there what was asked for.
+    So are topics whose znodes cannot be read: once one is mended, what was asked for is begun.
     """
     context.asked_by_znode = dict(targets)
     yield from _begin_asked(context, targets)

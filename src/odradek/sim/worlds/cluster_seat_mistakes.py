@@ -26,7 +26,7 @@ def _no_steps(*_: object) -> Steps[None]:
 
 
 def _never_refused(*_: object) -> str:
-    """A wish is a wish: whoever is wished for is waited for."""
+    """A broker that an operator wishes for is waited for, whatever is wrong with it."""
     return ""
 
 
