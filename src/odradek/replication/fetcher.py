@@ -297,14 +297,19 @@ class ReplicaFetcher:
     # Fetching
 
     def _may_overtake(self) -> bool:
-        """Whether a second fetch may go while one waits at the leader: that does not have them."""
+        """Whether a second fetch may go while one waits at the leader, for what that does not say.
+
+        That is a partition, or where a log begins: a deletion may be waiting to hear it.
+        """
         if not self._changed:
             return False
         first = self._in_flight[0]
         if len(self._in_flight) > 1 or first.turn is None or first.is_brief:
             return False
         return self._session.is_open and any(
-            slot.sent is None and slot.wanted is not None for slot in self._changed.values()
+            slot.sent is None or slot.sent.log_start_offset < wanted.log_start_offset
+            for slot in self._changed.values()
+            if (wanted := slot.wanted) is not None
         )
 
     def _fetch(self) -> FetchRequest | None:

@@ -380,6 +380,11 @@ class Leader:
             return None
         return self._at_low_watermark.add(offset, ticket)
 
+    @property
+    def is_deletion_awaited(self) -> bool:
+        """Whether somebody waits for the low watermark."""
+        return bool(self._at_low_watermark)
+
     # How it is decided
 
     @property

@@ -44,6 +44,15 @@ def test_nothing_is_deleted_while_somebody_away_could_bring_it_back(t: ClusterSc
     assert shop.trims("orders", 2) == 2
 
 
+def test_a_deletion_waits_for_no_fetch_that_waits_for_records(t: ClusterScenario) -> None:
+    """Followers are told at once, and tell at once: nobody writes, and each fetch would wait."""
+    operator = written(t, 1, 2, 3, min_isr="2")
+    trimming = operator.begins(admin.delete_records(operator.cluster, {ORDERS: 2}))
+    t.run(seconds=0.2)
+    assert trimming.done()
+    assert operator.ends(trimming) == {"orders-0": 2}
+
+
 @staged(settings=CALM)
 def test_a_deletion_is_answered_once_nobody_away_may_lead(t: ClusterScenario) -> None:
     """The number is lowered while it waits; who was eligible comes back, and deletes first."""

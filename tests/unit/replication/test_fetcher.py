@@ -265,6 +265,19 @@ def test_a_new_partition_does_not_wait_for_an_old_long_poll() -> None:
     assert len(t.answer([row(2, base=1)])) == 1
 
 
+def test_where_a_log_begins_does_not_wait_for_an_old_long_poll() -> None:
+    """A deletion may be waiting for it at the leader."""
+    t = Scene()
+    t.open_session()
+    t.fetch()
+    assert t.pause() is None
+    t.logs[0].log_start_offset = Offset(1)
+    t.fetcher.on_log_start(TopicPartition("orders", 0), t.now)
+    second = t.fetch()
+    assert second.topics[0].partitions[0].log_start_offset == 1
+    assert named(second) == [(0, 1)]
+
+
 def test_a_partition_whose_pause_is_over_does_not_wait_for_an_old_long_poll() -> None:
     """The leader had not heard of its leadership: others are fetched meanwhile, and wait there."""
     t = Scene()

@@ -173,7 +173,8 @@ class PartitionReading:
                 if log.failures.failed:
                     log.failures.check(log.folder.disk.name)
                 _name_offsets(row, log)
-                return Found(slot, row, replica)
+                is_news = slot.told_log_start != log.log_start_offset
+                return Found(slot, row, replica, is_urgent=is_news and _is_start_awaited(replica))
         else:
             assert consumer is not None, "a reader that is no follower"
             end = log.last_stable_offset if consumer.committed_only else log.high_watermark
@@ -268,6 +269,11 @@ def _diverging(slot: Slot, log: PartitionLog) -> EpochEndOffset | None:
     if epoch < slot.last_fetched_epoch or epoch_end < slot.offset:
         return EpochEndOffset(epoch, epoch_end)
     return None
+
+
+def _is_start_awaited(replica: ReadableReplica) -> bool:
+    """Whether a deletion waits for those who follow."""
+    return isinstance(replica, LeadingReplica) and replica.leader.is_deletion_awaited
 
 
 def _name_offsets(row: PartitionData, log: PartitionLog) -> None:

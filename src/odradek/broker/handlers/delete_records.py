@@ -121,7 +121,7 @@ async def _everywhere(
 ) -> Offset:
     """Waits until the records are gone from every replica that lives; where these begin."""
     waiting = _Waiting()
-    waiter = None if led.is_over else led.leader.await_low_watermark(start, waiting)
+    waiter = led.await_low_watermark(start, waiting)
     if waiter is not None:
         timer = services.timers.at(deadline, waiting.wake)
         await waiting.future

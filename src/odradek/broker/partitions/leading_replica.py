@@ -202,6 +202,15 @@ class LeadingReplica(Replica):
         self.carry_out(self.leader.on_log_start(self.log.log_start_offset))
         self.readers.on_offsets()
 
+    def await_low_watermark(self, offset: Offset, sleeper: Sleeper) -> Waiter | None:
+        """Wakes it once all followers begin there, who are told at once; None: they do."""
+        if self.is_over:
+            return None
+        waiter = self.leader.await_low_watermark(offset, sleeper)
+        if waiter is not None:
+            self.readers.on_awaited_start()
+        return waiter
+
     def resign(self) -> None:
         """The leadership is over: who waits is told to look elsewhere."""
         self.is_over = True

@@ -73,6 +73,11 @@ class Readers:
         for reader in tuple(self.told or ()):
             reader.on_news()
 
+    def on_awaited_start(self) -> None:
+        """Somebody waits until the followers begin where this log does: they are answered."""
+        for reader in tuple(self.told or ()):
+            reader.wake()
+
     def on_change(self) -> None:
         """The role ends, or another leader epoch begins: everybody looks again."""
         for reader in tuple(self.told or ()):
