@@ -5,6 +5,7 @@ time; each case is done by one and then by the other, in pairs (`in_turns`), whi
 machine was like. The JVMs are warmed up by the first pair, which is shown apart. CPU seconds are
 those of all three brokers, from the kernel's books.
 `python benchmarks/cluster.py [--pairs N] [CASE ...]`; a case alone takes less than four minutes.
+`--before DIR` takes, in Kafka's place, our brokers as they are in another working tree.
 
 Bars: 1 KB at least 2 times the throughput at 0.4 of the CPU; lz4 and idempotent 1.5 and 0.5; 1,000
 messages a second p50 at most 0.8, p99 at most 0.15, CPU at most 0.6; RF 1 at least 1.5 at 0.6. A
@@ -22,7 +23,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 from time import perf_counter, sleep
@@ -40,7 +41,7 @@ from tests.crash.zookeeper_process import ZookeeperProcess
 from tests.external import tools
 from tests.external.kafka import RealKafka
 from tests.external.ports import free_port
-from tests.live.cluster import LiveCluster
+from tests.live.cluster import ClusterBroker, LiveCluster
 from tests.live.workload import SteadyProducer, check_kept, check_once, read_all
 
 PARTITIONS: Final = 6
@@ -315,6 +316,7 @@ def case_many(cluster: Cluster, topic: str) -> Figures:
 
 CASES: Final[dict[str, Case]] = {
     "1kb": case_produce(1_000, MESSAGES),
+    "100b": case_produce(100, MESSAGES),
     "lz4": case_produce(1_000, MESSAGES, **{"compression.type": "lz4", "enable.idempotence": True}),
     "rf1": case_produce(1_000, MESSAGES, replicas=1),
     "paced": case_paced,
@@ -333,28 +335,42 @@ def run(cases: Mapping[str, Case], settings: Mapping[str, str] = MappingProxyTyp
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(cases))
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--alone", action="store_true", help="only our own brokers")
+    parser.add_argument("--before", type=Path, metavar="DIR", help="a working tree, not Kafka")
     chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
         root, how = Path(directory), {SESSION: SESSION_MS, **settings}
-        with LiveCluster(root / "odradek", settings=how) as live:
-            clusters = [Cluster("odradek", dict(live.brokers))]
-            keeper = ZookeeperProcess(root / "kafka-zookeeper", "--port", str(free_port()))
-            if not chosen.alone:
-                clusters.append(start_kafka(root, keeper, how))
-            try:
-                for name in chosen.cases or cases:
-                    compare(name, cases[name], clusters, chosen.pairs)
-            finally:
-                for cluster in clusters[1:]:
-                    for broker in cluster.brokers.values():
-                        broker.kill()
-                    keeper.stop()
+        live = stack.enter_context(LiveCluster(root / "odradek", settings=how))
+        clusters = [Cluster("odradek", dict(live.brokers))]
+        if chosen.before is not None:
+            before = stack.enter_context(Earlier(root / "before", chosen.before, how))
+            clusters.append(Cluster("before", dict(before.brokers)))
+        elif not chosen.alone:
+            clusters.append(start_kafka(root, how, stack))
+        for name in chosen.cases or cases:
+            compare(name, cases[name], clusters, chosen.pairs)
 
 
-def start_kafka(root: Path, keeper: ZookeeperProcess, how: Mapping[str, str]) -> Cluster:
+class Earlier(LiveCluster):
+    """Three of our brokers, as they are in another working tree."""
+
+    def __init__(self, directory: Path, tree: Path, settings: Mapping[str, str]) -> None:
+        super().__init__(directory, settings=settings)
+        compileall.compile_dir(str(tree / "src"), quiet=1)
+        self._source = tree / "src"
+
+    def kind(self, folder: Path, number: int, **settings: str) -> ClusterBroker:
+        """One of them."""
+        broker = ClusterBroker(folder, number, **settings)
+        broker.source = self._source
+        return broker
+
+
+def start_kafka(root: Path, how: Mapping[str, str], stack: ExitStack) -> Cluster:
     """Side by side: they start slowly."""
+    keeper = ZookeeperProcess(root / "kafka-zookeeper", "--port", str(free_port()))
     keeper.directory.mkdir()
     keeper.start()
+    stack.callback(keeper.stop)
     where = f"{keeper.address[0]}:{keeper.address[1]}"
     jars = tools.kafka_classpath()
     brokers = {
@@ -363,6 +379,7 @@ def start_kafka(root: Path, keeper: ZookeeperProcess, how: Mapping[str, str]) ->
     }
     for broker in brokers.values():
         broker.begin()
+        stack.callback(broker.kill)
     for broker in brokers.values():
         broker.await_started()
     return Cluster("kafka", dict(brokers))
