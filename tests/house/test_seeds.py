@@ -1,4 +1,4 @@
-"""docs/seeds.md and docs/where-two-meet.md name tests for what they say: each is there."""
+"""docs/seeds.md and docs/where-two-meet.md name modules and tests: each of them is there."""
 
 import re
 from pathlib import Path
@@ -6,6 +6,8 @@ from pathlib import Path
 from tests.house.tree import ROOT
 
 NAMED = re.compile(r"`([a-z0-9_]+)::([a-z0-9_]+|\*)`")
+MODULE = re.compile(r"`([^` ]+\.py)`")
+STEP_WHERE_SHOWN = "| step | where |"
 
 
 def test_every_test_that_is_named_is_there() -> None:
@@ -14,6 +16,24 @@ def test_every_test_that_is_named_is_there() -> None:
     assert len(named) > 100
     missing = [f"{file}::{test}" for file, test in named if not _is_there(file, test)]
     assert missing == []
+
+
+def test_every_module_that_is_named_is_there() -> None:
+    """By its whole path: of an abbreviated one nobody can tell which of two files is meant."""
+    named = MODULE.findall((ROOT / "docs" / "seeds.md").read_text())
+    assert len(named) > 80
+    places = (ROOT / "src" / "odradek", ROOT)
+    assert [it for it in named if not any((place / it).is_file() for place in places)] == []
+
+
+def test_every_step_names_a_place_and_a_test() -> None:
+    """Two name no module: the one of hardware, and the one of pairs of what stands above it."""
+    text = (ROOT / "docs" / "seeds.md").read_text()
+    tables = [it.partition("\n\n")[0] for it in text.split(STEP_WHERE_SHOWN)[1:]]
+    rows = [line.split(" | ") for table in tables for line in table.splitlines()[2:]]
+    assert len(rows) > 60
+    without = [row[0] for row in rows if not (MODULE.search(row[1]) and NAMED.search(row[2]))]
+    assert without == ["| two things happen at once", "| operation: RAID-10 against JBOD"]
 
 
 def test_every_meeting_names_a_test_that_is_there() -> None:

@@ -29,6 +29,17 @@ def test_a_broker_that_was_ready_before_is_waited_for_again(t: ClusterScenario) 
     await_controller(t, new)
 
 
+def test_a_broker_that_starts_reads_the_wish(t: ClusterScenario) -> None:
+    """It is named there, so it gets ready before anything else reminds it."""
+    old = int(t.controller() or 0)
+    new = other_than(t, old)
+    t.broker(new).kill()
+    t.cut("zookeeper", old)  # it would take back a wish for a broker that is not there
+    wish(t, new)
+    t.broker(new).begin()
+    t.wait_until(lambda: is_ready(t), "it is ready")
+
+
 @staged(settings={"auto.leader.rebalance.enable": "false"})
 def test_a_bounce_during_a_hand_over_is_a_failure(t: ClusterScenario) -> None:
     """Neither controller has decided about it; the next one does, before it serves."""
