@@ -20,7 +20,7 @@ Done = Callable[[BrokerError | None], None]
 class FollowingReplica(Replica):
     """A partition of which another broker is the leader, or none is."""
 
-    __slots__ = ("is_over", "leader", "leadership", "watchers")
+    __slots__ = ("is_over", "leader", "leadership")
 
     def __init__(
         self,
@@ -35,7 +35,6 @@ class FollowingReplica(Replica):
         self.leader = leader
         self.leadership = leadership
         self.is_over = False  # it follows no more, or in another epoch
-        self.watchers: list[Callable[[Offset], None]] = []  # of the high watermark
 
     def check_leader_epoch(self, leader_epoch: LeaderEpoch) -> None:
         """Refuses a request of another leader epoch."""
@@ -56,8 +55,6 @@ class FollowingReplica(Replica):
             self.log.on_high_watermark(reached)
             if self.readers.told or self.readers.at_high_watermark:
                 self.readers.on_high_watermark()
-            for watcher in tuple(self.watchers):
-                watcher(reached)
 
 
 class _Told:
