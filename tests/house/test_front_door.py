@@ -54,6 +54,14 @@ def test_dev_refuses_a_subset_that_is_not_there(tmp_path: Path) -> None:
     assert refused.stderr == "dev: there is no tests/nosuch; there are: unit/\n"
 
 
+def test_dev_refuses_a_check_that_is_not_there(tmp_path: Path) -> None:
+    """Otherwise a misspelt one would look as if it had passed."""
+    refused = run_dev("check", "layers", "style", cwd=tmp_path)
+    assert refused.returncode == 2
+    there = "format lint types layers house"
+    assert refused.stderr == f"dev: there is no check style; there are: {there}\n"
+
+
 def test_dev_up_is_odradek_up_with_its_defaults() -> None:
     """What `up --help` says of them holds for both."""
     assert '\nup) exec "$venv/bin/odradek" up "$@" ;;\n' in tree.text(DEV)
