@@ -10,7 +10,7 @@ A test asks by naming one of these fixtures; it is then marked `external` by its
 - `kafka_in_java`: Kafka's classes in one JVM
 - `real_zookeeper`: a ZooKeeper server, one for all tests of a worker: use a root of your own in it
 
-`./dev test` installs what the chosen tests ask for and the machine lacks; see
+`./dev test` installs what a test asks for and the machine lacks before that test begins; see
 `tests/external/tools.py`. Where that cannot be, the tests are skipped, and each reason is named
 once at the end. With `CI=true` they fail instead.
 """
@@ -18,13 +18,13 @@ once at the end. With `CI=true` they fail instead.
 import gc
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import longest_first
+from tests import longest_first, told_at_the_end
 from tests.external import tools
 from tests.external.oracle import Oracle
 from tests.external.zookeeper import RealZookeeper
@@ -51,24 +51,41 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         longest_first.sort(items)
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Installs before the first test: it takes long, and a test's own time is limited."""
-    wanted = {name for item in session.items for name in wanted_by(item)}
-    for name in sorted(wanted):
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end; each simulated world would look through it."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Installs what the test wants before its time begins: that takes long, and others go on."""
+    for name in wanted_by(item):
         with suppress(tools.Missing):
             tools.provide(name)
-    gc.collect()
-    gc.freeze()  # what was collected stays to the end; each simulated world would look through it
+    return (yield)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """One line for each tool that was missed, however many tests missed it."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter,
+) -> Generator[None, None, None]:
+    """One line for each tool that was missed; last where the time went, and what to do next."""
     skipped = [r for r in terminalreporter.getreports("skipped") if "external" in r.keywords]
     reasons = Counter(str(report.longrepr[2]) for report in skipped)
     for reason, count in sorted(reasons.items()):
         terminalreporter.write_line(
             f"{count} tests not run: {reason.removeprefix('Skipped: ')}", yellow=True
         )
+    yield
+    told = [it for kind in terminalreporter.stats.values() for it in kind]
+    parts = list(told_at_the_end.parts(it for it in told if isinstance(it, pytest.TestReport)))
+    for line in parts if len(parts) > 1 else ():
+        terminalreporter.write_line(line)
+    failed = [*terminalreporter.getreports("failed"), *terminalreporter.getreports("error")]
+    seed = terminalreporter.config.getoption("randomly_seed", None)
+    for line in told_at_the_end.commands(failed, seed):
+        terminalreporter.write_line(f"alone: {line}")
 
 
 def wanted_by(item: pytest.Item) -> list[str]:

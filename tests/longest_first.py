@@ -69,7 +69,7 @@ SECONDS_OF_A_FILE: Final = {
 
 
 WAITING: Final = ("tests/live/", "tests/releases/")
-"""Where brokers are processes of their own, and are waited for: half a core each, or less."""
+"""Where brokers are processes of their own, and are waited for."""
 
 
 def sort(items: list[Item]) -> None:
