@@ -1,17 +1,14 @@
-"""The coordinator of groups in a broker: `coordinators` over the rules of `coordinator.groups`.
+"""The coordinator of groups in a broker: `record_topics` over the rules of `coordinator.groups`.
 
 A broker coordinates the groups whose partition of `__consumer_offsets` it leads. This module adds
 what only groups have: the topic's records, the list of all groups, and the removal of offsets when
 their topic is deleted.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator
 
 from odradek.broker.control.metadata_cache import MetadataCache
-from odradek.broker.coordinators.load_times import LoadTimes
 from odradek.broker.coordinators.record_topics import CoordinatorDeps, CoordinatorShell, RecordTopic
-from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows import groups as rows
 from odradek.config.rows import topic as topic_rows
@@ -21,17 +18,15 @@ from odradek.coordinator.groups.machine import GroupMachine
 from odradek.coordinator.groups.settings import GroupSettings
 from odradek.metadata.delta import topics_removed
 from odradek.metadata.image import ClusterImage
-from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicId, TopicPartition
 from odradek.model.names import GROUP_METADATA_TOPIC
 from odradek.model.positions import Offset
 from odradek.ports import Random
 from odradek.records.compression import Codec
-from odradek.records.control import TransactionEnd
 from odradek.wire.messages.list_groups import ListedGroup
 
 
-class GroupCoordinator:
+class GroupCoordinator(CoordinatorShell[GroupMachine]):
     """What the handlers of the group APIs call."""
 
     def __init__(
@@ -42,7 +37,6 @@ class GroupCoordinator:
         deps: CoordinatorDeps,
     ) -> None:
         self._cluster = cluster
-        self.may_answer = deps.may_answer
         rules = GroupSettings.of(settings.broker)
         spec = CoordinatorSpec(
             self._partitions,
@@ -50,27 +44,8 @@ class GroupCoordinator:
             answers.refusal,
             rules.commit_timeout,
         )
-        self._core = Coordinator(spec)
-        self._shell = CoordinatorShell(self._core, _record_topic(settings), deps)
+        super().__init__(Coordinator(spec), _record_topic(settings), deps)
         cluster.watchers.append(self._on_image)
-
-    def ask(
-        self,
-        pending: PendingRequest,
-        parts: Sequence[tuple[str, Any]],
-        answered: Callable[[list[Any]], None],
-    ) -> None:
-        """Asks the group of each part; calls `answered` once all have answered."""
-        self._shell.ask(pending, parts, answered)
-
-    def end(self, partition: int, end: TransactionEnd, ended: Callable[[ErrorCode], None]) -> None:
-        """Writes the end of a transaction; `ended` once its offsets are the groups', or gone."""
-        self._shell.end(partition, end, ended)
-
-    def partition_of(self, group: str) -> TopicPartition | None:
-        """Where the group belongs; None as long as there is no topic for groups."""
-        partition = self._core.partition_of(group)
-        return None if partition is None else TopicPartition(GROUP_METADATA_TOPIC, partition)
 
     def list_groups(
         self, states: Collection[str], types: Collection[str]
@@ -81,7 +56,7 @@ class GroupCoordinator:
             for machine in self._core.machines()
             for group in admin.list_groups(machine.groups, states, types)
         ]
-        return found, self._core.loading
+        return found, self.is_loading
 
     def committed(self) -> Iterator[tuple[str, TopicPartition, Offset]]:
         """What every group that is coordinated here has committed; it may change meanwhile."""
@@ -91,19 +66,6 @@ class GroupCoordinator:
                 for partition, (it, _) in list(offsets.items()):
                     if not groups.is_of_earlier_topic(partition.topic, it):
                         yield group, partition, it.offset
-
-    @property
-    def load_times(self) -> LoadTimes:
-        """Of its partitions."""
-        return self._shell.load_times
-
-    def unreadable(self) -> Iterator[tuple[TopicPartition, str]]:
-        """Its partitions whose logs cannot be read, and why."""
-        return self._shell.unreadable()
-
-    def close(self) -> None:
-        """The broker stops."""
-        self._shell.close()
 
     def _partitions(self) -> int:
         topic = self._cluster.image.topics.get(GROUP_METADATA_TOPIC)
@@ -116,7 +78,7 @@ class GroupCoordinator:
     def _on_image(self, old: ClusterImage, new: ClusterImage) -> None:
         gone = topics_removed(old, new)
         if gone:
-            self._shell.everywhere(lambda machine, now: machine.forget_topics(gone, now))
+            self.everywhere(lambda machine, now: machine.forget_topics(gone, now))
 
 
 def _record_topic(settings: SettingsSource) -> RecordTopic:

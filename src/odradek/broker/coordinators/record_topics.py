@@ -178,6 +178,7 @@ class CoordinatorShell(Generic[M]):
         sender: Sender | None = None,
     ) -> None:
         self.load_times = LoadTimes()
+        self.may_answer = deps.may_answer
         self._core = core
         self._record_topic = record_topic
         self._deps = deps
@@ -257,6 +258,16 @@ class CoordinatorShell(Generic[M]):
     def on_event(self, place: Place, decide: Callable[[M, Moment], Iterable[Decision]]) -> None:
         """Handles an event that concerns one leadership; if that is over, nothing follows."""
         self._carry_out(place, self._core.on_event(place, decide, self._now()))
+
+    def partition_of(self, subject: str) -> TopicPartition | None:
+        """Where a group or a transactional id belongs; None as long as there is no topic."""
+        partition = self._core.partition_of(subject)
+        return None if partition is None else TopicPartition(self._record_topic.topic, partition)
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether some partitions that this broker leads are not known yet."""
+        return self._core.loading
 
     def unreadable(self) -> Iterator[tuple[TopicPartition, str]]:
         """Partitions that this broker leads and whose logs it cannot read, and why."""

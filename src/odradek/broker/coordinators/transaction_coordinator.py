@@ -4,12 +4,11 @@ A broker coordinates the transactional ids whose partition of `__transaction_sta
 module adds what only transactions have: the topic's records, producer ids, markers, the list.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
 from odradek.broker.control.metadata_cache import MetadataCache
-from odradek.broker.coordinators.load_times import LoadTimes
 from odradek.broker.coordinators.producer_ids import ProducerIds
 from odradek.broker.coordinators.record_topics import CoordinatorDeps, CoordinatorShell, RecordTopic
 from odradek.broker.coordinators.transaction_markers import TransactionMarkers
@@ -38,7 +37,7 @@ class TransactionDeps(NamedTuple):
     level: Callable[[], int]  # `transaction.version` of the cluster
 
 
-class TransactionCoordinator:
+class TransactionCoordinator(CoordinatorShell[TransactionMachine]):
     """What the handlers of the APIs of transactions call."""
 
     def __init__(
@@ -48,10 +47,8 @@ class TransactionCoordinator:
         own: TransactionDeps,
         deps: CoordinatorDeps,
     ) -> None:
-        self.may_answer = deps.may_answer
         self._cluster = cluster
         self._ids = own.producer_ids
-        self._tasks = deps.tasks
         rules = TransactionSettings.of(settings.broker)
         outside = Outside(own.producer_ids.take, own.level)
         spec = CoordinatorSpec(
@@ -60,7 +57,6 @@ class TransactionCoordinator:
             answers.refusal,
             WRITE_MS_MAX,
         )
-        self._core = Coordinator(spec)
         record_topic = RecordTopic(
             TRANSACTION_STATE_TOPIC,
             codec.encoder(own.level),
@@ -68,25 +64,16 @@ class TransactionCoordinator:
             lambda: Codec.NONE,
             lambda: settings.topic(TRANSACTION_STATE_TOPIC)[topic_rows.MAX_MESSAGE_BYTES],
         )
-        self._shell = CoordinatorShell(self._core, record_topic, deps, own.markers)
+        super().__init__(Coordinator(spec), record_topic, deps, own.markers)
         own.markers.on_marked = self._on_marked
-
-    def ask(
-        self,
-        pending: PendingRequest,
-        parts: Sequence[tuple[str, Any]],
-        answered: Callable[[list[Any]], None],
-    ) -> None:
-        """Asks the coordinator of each id; calls `answered` once all have answered."""
-        self._shell.ask(pending, parts, answered)
 
     def ask_with_ids(
         self, pending: PendingRequest, part: tuple[str, Any], answered: Callable[[Any], None]
     ) -> None:
-        """Likewise one that may need a new producer id: the controller is asked for some before."""
+        """Asks one that may need a new producer id: the controller is asked for some before."""
 
         def ask() -> None:
-            self._shell.ask(pending, (part,), lambda found: answered(found[0]))
+            self.ask(pending, (part,), lambda found: answered(found[0]))
 
         if not self._ids.is_empty or not self.prepare(pending, self._ids.fill, ask):
             ask()
@@ -101,46 +88,17 @@ class TransactionCoordinator:
 
         False: the broker stops, and nothing was begun.
         """
-        return begin(self._tasks, _in_order(pending, first, ask)) is not None
-
-    def ask_own(
-        self, parts: Sequence[tuple[str, Any]], answered: Callable[[list[Any]], None]
-    ) -> None:
-        """Where this broker asks itself."""
-        self._shell.ask_own(parts, answered)
-
-    def partition_of(self, transactional_id: str) -> TopicPartition | None:
-        """Where an id belongs; None as long as there is no topic for transactions."""
-        partition = self._core.partition_of(transactional_id)
-        return None if partition is None else TopicPartition(TRANSACTION_STATE_TOPIC, partition)
+        return begin(self._deps.tasks, _in_order(pending, first, ask)) is not None
 
     def all_known(self) -> Iterator[tuple[str, Transaction]]:
         """Every id that is coordinated here."""
         for machine in self._core.machines():
             yield from machine.all.known.items()
 
-    @property
-    def is_loading(self) -> bool:
-        """Whether some are not known yet."""
-        return self._core.loading
-
-    @property
-    def load_times(self) -> LoadTimes:
-        """Of its partitions."""
-        return self._shell.load_times
-
-    def unreadable(self) -> Iterator[tuple[TopicPartition, str]]:
-        """Its partitions whose logs cannot be read, and why."""
-        return self._shell.unreadable()
-
-    def close(self) -> None:
-        """The broker stops."""
-        self._shell.close()
-
     def _on_marked(
         self, place: Place, ending: Ending, partitions: Iterable[TopicPartition]
     ) -> None:
-        self._shell.on_event(place, lambda machine, now: machine.marked(ending, partitions, now))
+        self.on_event(place, lambda machine, now: machine.marked(ending, partitions, now))
 
     def _partitions(self) -> int:
         topic = self._cluster.image.topics.get(TRANSACTION_STATE_TOPIC)
