@@ -207,12 +207,19 @@ def backfill(
 @_file
 @_topic
 @click.option("--to", "target", metavar="TOPIC", help="Another one than those they came from.")
+@click.option("--exactly-once", is_flag=True, help="In transactions; of letters in a topic.")
 def redrive(
-    *, spark_choice: SparkChoice, file: Path, topic: str | None, target: str | None
+    *,
+    spark_choice: SparkChoice,
+    file: Path,
+    topic: str | None,
+    target: str | None,
+    exactly_once: bool,
 ) -> None:
     """Send the dead letters again, as the records that they were, to the topics they came from.
 
-    They are not dead letters any more once all are sent. After a crash some may be sent twice.
+    They are not dead letters any more once all are sent. After a crash some may be sent twice,
+    without --exactly-once.
     """
     with in_sentences(in_file(file)):
         from odradek.pipelines.definition.definition import load, redriving
@@ -220,7 +227,7 @@ def redrive(
         from odradek.pipelines.moving.redrive import redrive as send
 
         definition = chosen(load(file), topic)
-        job = redriving(definition, target)
+        job = redriving(definition, target, exactly_once=exactly_once)
         with spark_session(_merged(spark_choice, definition)) as spark:
             sent = send(spark, job)
     show({"sent": sent}, f"{sent} dead letters sent to {target or 'where they came from'}")

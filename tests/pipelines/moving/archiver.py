@@ -7,9 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from odradek.pipelines.moving.archive import Archive, archive
-from odradek.pipelines.moving.dead_letters import DeadLetterTable
+from odradek.pipelines.moving.dead_letters import DeadLetterTable, DeadLetterTopic
+from odradek.pipelines.moving.redrive import Redrive, redrive
 from odradek.pipelines.moving.triggers import Once
 from odradek.pipelines.moving.values import RECORD_SCHEMA, Converted
+from odradek.pipelines.sink.options import SinkOptions
 from odradek.pipelines.source.options import Mode, parse
 from odradek.pipelines.tables.table import TableRefused
 from tests.pipelines.mortal import Mortal
@@ -17,6 +19,11 @@ from tests.pipelines.moving.archives import rows_in
 from tests.pipelines.moving.local_spark import LocalSpark
 
 WATCHED = ("odradek/pipelines/moving", "odradek/pipelines/tables", "pyiceberg/table")
+IN_TRANSACTIONS = (
+    "odradek/pipelines/moving/redrive",
+    "odradek/pipelines/sink",
+    "odradek/client/blocking_transactional",
+)
 BATCH = 60
 
 
@@ -73,6 +80,19 @@ def run(  # noqa: PLR0917 - the arguments of a process
     sys.setprofile(None)
     if said:
         Path(said).write_text(str(mortal.calls), encoding="utf-8")
+
+
+def redrive_letters(  # noqa: PLR0917 - the arguments of a process
+    bootstrap: str, letters: str, target: str, kill_at: int | None, said: str
+) -> None:
+    """Sends dead letters of a topic again, in transactions."""
+    mortal = Mortal(kill_at, IN_TRANSACTIONS)
+    sys.setprofile(mortal)
+    client = parse({"kafka.bootstrap.servers": bootstrap, "subscribe": letters}, Mode.BATCH).client
+    sink = SinkOptions(client, target, transactional_id=target)
+    redrive(LocalSpark(), Redrive(DeadLetterTopic(letters), sink, target))
+    sys.setprofile(None)
+    Path(said).write_text(str(mortal.calls), encoding="utf-8")
 
 
 def check_numbers(lake: str, count: int) -> None:

@@ -2,6 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from pyspark import TaskContext
 
 Run = Callable[[Iterable[int]], Iterator[bytes]]
 
@@ -16,6 +20,11 @@ class LocalSpark:
     def sparkContext(self) -> "LocalSpark":  # noqa: N802 - Spark's name
         """What runs tasks, and says how many can run at once."""
         return self
+
+    @property
+    def conf(self) -> Any:
+        """The settings: nothing is set."""
+        return SimpleNamespace(get=lambda _name, default: default)
 
     def parallelize(self, numbers: range, tasks: int) -> "Numbers":
         """One for each task."""
@@ -35,6 +44,14 @@ class Numbers:
         return Numbers(self.numbers, run)
 
     def collect(self) -> list[bytes]:
-        """Runs the tasks."""
+        """Runs the tasks, each as the first attempt."""
         assert self.run is not None
-        return [answer for number in self.numbers for answer in self.run([number])]
+        found: list[bytes] = []
+        for number in self.numbers:
+            context: Any = TaskContext._getOrCreate()
+            context._stageId, context._partitionId, context._attemptNumber = 0, number, 0
+            try:
+                found += self.run([number])
+            finally:
+                TaskContext._setTaskContext(None)
+        return found

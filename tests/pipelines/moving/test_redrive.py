@@ -1,5 +1,6 @@
 """Dead letters that are sent again."""
 
+import multiprocessing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,22 +8,27 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from odradek.pipelines.errors import PipelineError
+from odradek.pipelines.errors import InvalidOption, PipelineError
 from odradek.pipelines.moving.archive import Archive, archive
 from odradek.pipelines.moving.backfill import backfill
 from odradek.pipelines.moving.dead_letters import DeadLetters, DeadLetterTable, DeadLetterTopic
 from odradek.pipelines.moving.redrive import Redrive, redrive
+from odradek.pipelines.moving.redrive_once import Letters, redrive_once
 from odradek.pipelines.moving.triggers import Once
 from odradek.pipelines.sink.options import SinkOptions
+from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import Mode, SourceOptions
 from odradek.pipelines.tables import commits
 from odradek.pipelines.tables.table import TableRefused
-from tests.pipelines.moving.archiver import SevenIsDead
+from tests.pipelines.mortal import processes
+from tests.pipelines.moving.archiver import SevenIsDead, redrive_letters
 from tests.pipelines.moving.archives import archive_of, messages_of, reading, rows_in
 from tests.pipelines.moving.local_spark import LocalSpark
+from tests.pipelines.reading import committed
 from tests.pipelines.topics import Topics, now_ms
 
 WHEN = now_ms()
+KILLS = 3
 FAR = 14  # is dead, and of a client that took microseconds for milliseconds
 
 
@@ -46,10 +52,12 @@ def with_letters(topics: Topics, letters: DeadLetters, tmp_path: Path) -> tuple[
     return topic, job
 
 
-def redriving(job: Archive, topic: str | None = None) -> Redrive:
+def redriving(job: Archive, topic: str | None = None, *, once: bool = False) -> Redrive:
     """As the command does it."""
     assert job.dead_letters is not None
-    return Redrive(job.dead_letters, SinkOptions(job.source.client, topic), "again")
+    name = "again" if once else None
+    sink = SinkOptions(job.source.client, topic, transactional_id=name)
+    return Redrive(job.dead_letters, sink, "again")
 
 
 def whole(bootstrap: str, topic: str, first: int) -> list[tuple[Any, ...]]:
@@ -77,6 +85,64 @@ def test_they_are_sent_once_as_they_were(topics: Topics, tmp_path: Path, form: s
     assert redrive(spark, redriving(job)) == 0
     assert archive(spark, job, Once()).dead == 6
     assert redrive(spark, redriving(job)) == 6
+
+
+def test_in_transactions_each_is_sent_once(topics: Topics, tmp_path: Path) -> None:
+    """As they were, by as many transactions as it takes; either kind goes on behind the other."""
+    letters = DeadLetterTopic(topics.make("letters", 2))
+    topic, job = with_letters(topics, letters, tmp_path)
+    spark = LocalSpark()
+    once = redriving(job, once=True)
+    assert redrive(spark, once) == 6
+    dead = [row for row in whole(topics.bootstrap, topic, 0) if int(row[2]) % 7 == 0]
+    again = whole(topics.bootstrap, topic, 20)
+    assert sorted(dead) == sorted([*again, *again])
+    assert redrive(spark, once) == redrive(spark, redriving(job)) == 0
+    assert archive(spark, job, Once()).dead == 6
+    assert redrive(spark, redriving(job)) == 6
+    assert redrive(spark, once) == 0
+    source = reading(topics.bootstrap, letters.topic, Mode.BATCH)
+    offsets = SourceOffsets(source)
+    other = topics.make("other")
+    sink = SinkOptions(job.source.client, other, headers=True, transactional_id=other)
+    some = Letters(sink, source, offsets.earliest(), offsets.latest(), part_bytes=1)
+    assert redrive_once(spark, some) == 12
+    assert committed(topics, other) == sorted(2 * [0, 0, 7, 7, 14, 14])
+
+
+def test_a_redrive_in_transactions_that_is_killed_at_any_step(
+    topics: Topics, tmp_path: Path
+) -> None:
+    """The next one sends what no transaction has sent."""
+    letters = DeadLetterTopic(topics.make("letters", 2))
+    with_letters(topics, letters, tmp_path)
+    said = tmp_path / "steps"
+
+    def life(target: str, kill_at: int | None) -> None:
+        process: multiprocessing.process.BaseProcess = processes.Process(
+            target=redrive_letters,
+            args=(topics.bootstrap, letters.topic, target, kill_at, str(said)),
+        )
+        process.start()
+        process.join()
+        assert process.exitcode in ({0} if kill_at is None else {0, -9})
+
+    life(topics.make("alive"), None)
+    steps = int(said.read_text())
+    for number in range(KILLS):
+        step = 1 + number * (steps - 1) // (KILLS - 1)
+        target = topics.make(f"killed-{step}")
+        life(target, step)
+        life(target, None)
+        assert committed(topics, target) == [0, 0, 7, 7, 14, 14], step
+
+
+def test_in_transactions_letters_of_a_table_are_refused(topics: Topics, tmp_path: Path) -> None:
+    """It could not leave the table in the transaction that sends it."""
+    topic, job = with_letters(topics, DeadLetterTable(f"parquet:{tmp_path}/dead"), tmp_path)
+    with pytest.raises(InvalidOption, match="--exactly-once is for dead letters in a topic"):
+        redrive(LocalSpark(), redriving(job, once=True))
+    assert whole(topics.bootstrap, topic, 20) == []
 
 
 def test_into_another_topic(topics: Topics, tmp_path: Path) -> None:

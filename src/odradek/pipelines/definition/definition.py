@@ -254,7 +254,7 @@ def within(job: Archive, start: str, end: str | None) -> Archive:
     return replace(job, source=source)
 
 
-def redriving(definition: Definition, topic: str | None) -> Redrive:
+def redriving(definition: Definition, topic: str | None, *, exactly_once: bool = False) -> Redrive:
     """Sends the dead letters again: to a topic, or to those that they came from."""
     letters, client = definition.archive.dead_letters, definition.archive.source.client
     if definition.archive.keys:
@@ -267,7 +267,9 @@ def redriving(definition: Definition, topic: str | None) -> Redrive:
         raise WrongFile(f"pipeline {definition.name} has no [dead-letters]: nothing to redrive")
     if topic is not None and (fault := topic_name_fault(topic)):
         raise InvalidOption(f"--to {topic!r}: {fault}")
-    return Redrive(letters, SinkOptions(client, topic), f"{definition.name}-redrive")
+    group = f"{definition.name}-redrive"
+    sink = SinkOptions(client, topic, transactional_id=group if exactly_once else None)
+    return Redrive(letters, sink, group)
 
 
 def _values(

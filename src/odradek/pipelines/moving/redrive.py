@@ -5,29 +5,24 @@ its key decides. A pipeline that reads the topic meets it again, at a new offset
 
 What was sent is taken out of the table of dead letters in one commit, and of a topic of dead
 letters a group notes how far they were sent. Either comes last: after a crash in between, the next
-redrive sends these records a second time, and none is lost.
+redrive sends these records a second time, and none is lost. Of a topic both can be one transaction:
+`redrive_once`. A table has no part in a transaction of the brokers.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
-
-import pyarrow as pa
+from typing import Any
 
 from odradek.client.offsets import Position
 from odradek.model.positions import NO_LEADER_EPOCH, Offset
-from odradek.pipelines.columns import COLUMNS, HEADERS_TYPE
+from odradek.pipelines.columns import COLUMNS
 from odradek.pipelines.connections import client_of, sentences
-from odradek.pipelines.errors import PipelineError
-from odradek.pipelines.moving.dead_letters import (
-    HEADER_PREFIX,
-    HEADERS,
-    DeadLetters,
-    DeadLetterTable,
-    time_in_text,
-)
+from odradek.pipelines.errors import InvalidOption, PipelineError
+from odradek.pipelines.moving.dead_letters import DeadLetters, DeadLetterTable
 from odradek.pipelines.moving.jobs import run_tasks
+from odradek.pipelines.moving.letters import as_they_were, chosen
 from odradek.pipelines.moving.opening import DEAD, OpenTable
+from odradek.pipelines.moving.redrive_once import Letters, redrive_once
 from odradek.pipelines.positions import OffsetRange, Positions
 from odradek.pipelines.sink.options import SinkOptions
 from odradek.pipelines.sink.sending import TopicSender
@@ -39,10 +34,6 @@ from odradek.pipelines.tables import commits
 from odradek.pipelines.tables.files import DataFile
 from odradek.pipelines.tables.ordering import by_partition, rows_in_order
 from odradek.pipelines.tables.rewriting import Rewriting, topics_of
-
-SENT: Final = ("key", "value", "topic", "partition", "timestamp", "headers")
-WHERE: Final = ("topic", "partition", "offset", "headers")
-KEYS: Final = tuple(f"{HEADER_PREFIX}{it}" for it in HEADERS)
 
 
 @dataclass(frozen=True)
@@ -58,6 +49,11 @@ def redrive(spark: Any, job: Redrive) -> int:
     """Sends all dead letters that there are now, and says how many."""
     sink = replace(job.sink, headers=True)
     if isinstance(job.letters, DeadLetterTable):
+        if sink.transactional_id is not None:
+            raise InvalidOption(
+                f"--exactly-once is for dead letters in a topic, and {job.letters.location} is a "
+                "table: it cannot be changed in the transaction that sends its records"
+            )
         return _from_table(spark, job.letters, sink)
     return _from_topic(spark, job.letters.topic, replace(job, sink=sink))
 
@@ -87,6 +83,8 @@ def _from_topic(spark: Any, topic: str, job: Redrive) -> int:
     source = replace(source, client=job.sink.client)
     offsets = SourceOffsets(source)
     end = offsets.latest()
+    if job.sink.transactional_id is not None:
+        return redrive_once(spark, Letters(job.sink, source, offsets.earliest(), end))
     begin = _behind_sent(offsets.earliest(), job)
     sent = sum(run_tasks(spark, plan(source, begin, end), SendLetters(job.sink, source)))
     positions = {it: Position(Offset(end.offset(it) or 0), NO_LEADER_EPOCH) for it in end}
@@ -115,7 +113,7 @@ class SendRows:
         """How many there were."""
         sender = TopicSender(self.sink)
         for batch in rows_in_order(self.rewriting.read, files, "offset"):
-            sender.send(_chosen(batch, self.sink))
+            sender.send(chosen(batch, self.sink))
         return sender.finish()
 
 
@@ -130,40 +128,5 @@ class SendLetters:
         """How many there were."""
         sender = TopicSender(self.sink)
         for batch in read_batches(self.source, of, tuple(COLUMNS)):
-            sender.send(_chosen(as_they_were(batch), self.sink))
+            sender.send(chosen(as_they_were(batch), self.sink))
         return sender.finish()
-
-
-def _chosen(batch: pa.RecordBatch, sink: SinkOptions) -> pa.RecordBatch:
-    return batch.select([it for it in SENT if it != "partition" or sink.topic is None])
-
-
-def as_they_were(letters: pa.RecordBatch) -> pa.RecordBatch:
-    """Records out of those of a topic of dead letters."""
-    rows = list(_originals(letters.select(WHERE).to_pylist()))
-    return pa.RecordBatch.from_arrays(
-        [
-            letters.column("key"),
-            letters.column("value"),
-            pa.array([it["topic"] for it in rows], pa.string()),
-            pa.array([int(it["partition"]) for it in rows], COLUMNS["partition"]),
-            pa.array([time_in_text(it["timestamp"]) for it in rows], pa.int64()).cast(
-                COLUMNS["timestamp"]
-            ),
-            pa.array([it["headers"] for it in rows], HEADERS_TYPE),
-        ],
-        list(SENT),
-    )
-
-
-def _originals(letters: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for row in letters:
-        headers = row["headers"] or []
-        ours = headers[-len(KEYS) :]
-        if tuple(it["key"] for it in ours) != KEYS:
-            raise PipelineError(
-                f"the record at offset {row['offset']} of {row['topic']}-{row['partition']} is no "
-                f"dead letter of a pipeline: it lacks the headers {', '.join(KEYS)}"
-            )
-        said = {it["key"].removeprefix(HEADER_PREFIX): it["value"].decode() for it in ours}
-        yield {**said, "headers": headers[: -len(KEYS)] or None}
