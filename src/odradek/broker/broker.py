@@ -285,6 +285,8 @@ class Broker:
         client = coordination.client
         controlling = ControllerLoop(client, self.doors, self.settings, self.cluster)
         control = ControlRequests(self.cluster, replicas, coordination)
+        doors = self._peers, self.doors.clock
+        self._vanished = VanishedBrokers(self.cluster, doors, listener, tasks)
         self._follow(replicas, coordination, tasks)
         self.services = services = self._services(controlling, control, tasks, client)
         self._questions.local = partial(add_partitions_to_txn.serve_own, services)
@@ -339,7 +341,7 @@ class Broker:
             self.doors.clock,
             tasks,
             inter_broker_listener_name(self.config),
-            VanishedBrokers(self.cluster, (self.doors.network, self.doors.clock), tasks),
+            self._vanished,
             self._throttles.following,
             full_disks.waits,
         )
@@ -500,6 +502,7 @@ class Broker:
                 self._throttles.leading,
                 self.config[replication_rows.REPLICA_SELECTOR_CLASS],
                 access,
+                self._vanished.on_follower_gone,
             ),
             FetchSessions(
                 self.doors.random,

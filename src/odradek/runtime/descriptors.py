@@ -4,12 +4,16 @@ A login shell gives 1,024 to start with, for the sake of programs that use `sele
 run out of them long before its own bounds are reached, and could then open no segment either.
 """
 
+import fcntl
 import resource
+import socket
 from typing import Final
 
 RESERVE: Final = 64
 """So many clients do not get: pages of metrics and health need them, and new segments."""
 DESCRIPTORS_MAX: Final = 1 << 20  # some systems give a thousand million; tables are made for them
+EARLY_FROM: Final = 1 << 14
+"""Numbers of those that are closed before others, or from half of what this process may have on."""
 
 
 def use_all_descriptors() -> int:
@@ -29,3 +33,21 @@ def is_reserved(descriptor: int) -> bool:
     """Whether it is one of the last: the system gives the lowest that is free."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return limit != resource.RLIM_INFINITY and descriptor >= limit - min(RESERVE, limit // 4)
+
+
+def closed_early(sock: socket.socket) -> socket.socket:
+    """The same connection, by a number above those of others, if there is one.
+
+    Of a process that was killed Linux closes the highest numbers first. Whom it had called hears of
+    its end before those who have called it. Among brokers that decides: its clients ask the others
+    at once who leads now, and those have to know by then that the one that led is gone.
+    """
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    first = EARLY_FROM if limit == resource.RLIM_INFINITY else min(EARLY_FROM, limit // 2)
+    try:
+        raised = socket.socket(fileno=fcntl.fcntl(sock, fcntl.F_DUPFD_CLOEXEC, first))
+    except OSError:  # there are too many: as it is, it does as well
+        return sock
+    raised.settimeout(sock.gettimeout())
+    sock.close()
+    return raised

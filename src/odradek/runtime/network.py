@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from odradek.ports import Address, Listener, Receiver, Stream
-from odradek.runtime.descriptors import is_reserved
+from odradek.runtime.descriptors import closed_early, is_reserved
 from odradek.runtime.stream import SystemStream, plain_address
 
 ACCEPTS_PER_TURN_MAX: Final = 64  # then those who are connected have their turn
@@ -75,7 +75,7 @@ class SystemNetwork:
             except OSError as error:
                 failures.append(error)
             else:
-                return self._open(sock, plain_address(name), attach)
+                return self._open(closed_early(sock), plain_address(name), attach)
         assert failures, "a name that resolves has an address"
         raise min(failures, key=_says)
 

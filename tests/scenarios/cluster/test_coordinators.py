@@ -1,11 +1,21 @@
 """Coordinators of groups: who answers, and until when."""
 
+import pytest
+
 from odradek.client import admin, member
+from odradek.client.coordinators import (
+    COORDINATOR_VERSION,
+    TRANSACTION,
+    find_coordinator,
+    read_coordinator,
+)
+from odradek.client.coordinators import GROUP as GROUP_KIND
 from odradek.client.errors import Refused
 from odradek.client.group_offsets import committed_request, read_committed
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.peers.errors import ConnectionGone
+from odradek.sim.broker_machine import PORT, name_of
 from odradek.sim.cluster_scenario import ClusterScenario
 from odradek.sim.scenario_clients import Client
 
@@ -70,6 +80,41 @@ def test_a_coordinator_goes_on_while_zookeeper_is_away(t: ClusterScenario) -> No
     t.zookeeper.start()
     t.run(seconds=30)
     assert shop.committed(GROUP) == {ORDERS: 30}
+
+
+@pytest.mark.parametrize(
+    ("topic", "kind"), [("__consumer_offsets", GROUP_KIND), ("__transaction_state", TRANSACTION)]
+)
+def test_no_client_is_told_of_a_coordinator_that_has_just_died(
+    t: ClusterScenario, topic: str, kind: int
+) -> None:
+    """The answer waits for the election: told of the dead one, a client rests before it asks again.
+
+    While nobody can elect it comes all the same, after half a second.
+    """
+    controller = t.controller()
+    assert controller is not None
+    dying, other = (it for it in t.brokers if it != controller)
+    t.operator().places(topic, (dying, other, controller))
+    shop = t.client("shop")
+
+    async def coordinator_by(broker: int) -> str:
+        connection = await shop.cluster.connection((name_of(broker), PORT))
+        answer = await connection.ask(find_coordinator("copier", kind), COORDINATOR_VERSION)
+        return read_coordinator(answer)[0]
+
+    assert shop.does(coordinator_by(other)) == name_of(dying)
+    t.await_isr(topic, 1, 2, 3)
+    t.broker(dying).kill()
+    t.world.run(millis=2)
+    assert shop.does(coordinator_by(other)) == name_of(other)
+    t.await_isr(topic, controller, other)
+    t.zookeeper.machine.kill()
+    t.broker(other).kill()
+    t.world.run(millis=2)
+    began = t.world.loop.time()
+    assert shop.does(coordinator_by(controller)) == name_of(other)
+    assert 0.4 < t.world.loop.time() - began < 0.6  # virtual
 
 
 def test_a_broker_that_was_given_nothing_lists_no_groups(t: ClusterScenario) -> None:

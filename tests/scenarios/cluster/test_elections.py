@@ -277,6 +277,29 @@ def test_no_client_is_told_of_a_leader_that_has_just_died(t: ClusterScenario) ->
     assert t.world.loop.time() - began < 0.6
 
 
+def test_no_client_is_told_of_a_follower_that_has_just_died_and_leads_elsewhere(
+    t: ClusterScenario,
+) -> None:
+    """Its leader hears of its end by the fetch that waited, and follows nothing of it."""
+    controller, dying, other = cast(t)
+    operator = t.operator()
+    operator.places("orders", (dying, controller))
+    operator.places("followed", (other, dying))
+    shop = t.client("shop")
+
+    async def leader() -> int:
+        connection = await shop.cluster.connection((name_of(other), PORT))
+        (found,) = (await connection.ask(metadata_of("orders"))).topics
+        return int(found.partitions[0].leader_id)
+
+    assert shop.does(leader()) == dying
+    t.await_isr("orders", dying, controller)
+    t.run(seconds=1)
+    t.broker(dying).kill()
+    t.world.run(millis=2)
+    assert shop.does(leader()) == controller
+
+
 def test_clients_are_told_of_a_dead_broker_for_a_while(t: ClusterScenario) -> None:
     """Without it at once a client gives up its thread before the thread has given its partitions.
 

@@ -63,6 +63,7 @@ class Peer:
     is_over = False
     principal = ANONYMOUS
     session: Session | None = None
+    at_end: Callable[[], None] | None = None
 
     @cached_property
     def refused(self) -> RefusedBatches:
@@ -143,6 +144,7 @@ class Reading:
             self.throttle,
             selector,
             None,
+            lambda _: None,
         )
         self.fetches = Fetches(deps, FetchSessions(SeededRandom(1, "sessions"), 10))
         self.know(1, 2, 3)

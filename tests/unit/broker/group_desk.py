@@ -51,6 +51,7 @@ class Visitor:
     is_over = False
     principal = ANONYMOUS
     session: Session | None = None
+    at_end: Callable[[], None] | None = None
 
     @cached_property
     def refused(self) -> RefusedBatches:

@@ -16,21 +16,36 @@ from odradek.metadata.image import ClusterImage
 from odradek.model.ids import BrokerId
 from odradek.model.units import Millis
 from odradek.peers.connection import Connection, OnEnd
-from odradek.peers.errors import ClosedByPeer, ConnectionGone, ConnectionRefused
+from odradek.peers.errors import (
+    ClosedByPeer,
+    ConnectionGone,
+    ConnectionRefused,
+    NotAuthenticated,
+    TimedOut,
+)
 from odradek.ports import Address, Clock, Network
+from odradek.wire.messages.api_versions import ApiVersionsRequest
 
 DECISION_MS_MAX: Final = Millis(500)
 """For how long an answer waits at most."""
+PAUSE: Final = Millis(5)
+"""Before it is asked again whether a process is there that has taken a connection and closed it."""
 
 
 class VanishedBrokers:
     """Hears how connections to other brokers end, and asks whether a process is there still."""
 
     def __init__(
-        self, cluster: MetadataCache, doors: tuple[Network, Clock], tasks: asyncio.TaskGroup
+        self,
+        cluster: MetadataCache,
+        doors: tuple[Network, Clock],
+        listener: str,
+        tasks: asyncio.TaskGroup,
     ) -> None:
+        """`listener` is where brokers talk among themselves."""
         self._cluster = cluster
         self._network, self._clock = doors
+        self._listener = listener
         self._tasks = tasks
         cluster.watchers.append(self._on_image)
 
@@ -38,8 +53,22 @@ class VanishedBrokers:
         """What a connection to this broker calls at its end."""
         return partial(self._on_end, broker, at)
 
+    def on_follower_gone(self, broker: BrokerId) -> None:
+        """The connection has ended by which this broker fetched from us.
+
+        A process that is killed ends those first that it has made itself (`runtime.descriptors`).
+        """
+        registered = self._cluster.image.brokers.get(broker)
+        endpoint = None if registered is None else registered.endpoint(self._listener)
+        if endpoint is not None:
+            self._note(broker, (endpoint.host, endpoint.port))
+
     def _on_end(self, broker: BrokerId, at: Address, reason: ConnectionGone) -> None:
-        if isinstance(reason, ClosedByPeer) and broker not in self._cluster.vanished:
+        if isinstance(reason, ClosedByPeer):
+            self._note(broker, at)
+
+    def _note(self, broker: BrokerId, at: Address) -> None:
+        if broker not in self._cluster.vanished:
             self._cluster.on_vanished(broker)
             if not begin(self._tasks, self._await_decision(broker, at)):
                 self._cluster.on_vanished_over(broker)
@@ -47,21 +76,32 @@ class VanishedBrokers:
     async def _await_decision(self, broker: BrokerId, at: Address) -> None:
         end = Millis(self._clock.monotonic() + DECISION_MS_MAX)
         try:
-            if await self._is_gone(at):
+            if await self._is_gone(at, end):
                 await self._clock.sleep_until(end)
         finally:
             self._cluster.on_vanished_over(broker)
 
-    async def _is_gone(self, at: Address) -> bool:
-        """A process that only closed a connection accepts another one."""
-        connection = Connection(self._clock, at, f"broker-{self._cluster.me}")
-        try:
-            await connection.open(self._network, DECISION_MS_MAX)
-        except ConnectionRefused:
-            return True
-        except ConnectionGone:
-            return False
-        connection.close()
+    async def _is_gone(self, at: Address, end: Millis) -> bool:
+        """A process that only closed a connection answers on another one.
+
+        One that is killed may take it still: its kernel closes what it had open one by one, and
+        this may come before what it listened on.
+        """
+        while (left := Millis(end - self._clock.monotonic())) > 0:
+            connection = Connection(self._clock, at, f"broker-{self._cluster.me}")
+            try:
+                await connection.open(self._network, left)
+                await connection.ask(ApiVersionsRequest(), 0, timeout_ms=left)
+            except ConnectionRefused:
+                return True
+            except (TimedOut, NotAuthenticated):
+                return False
+            except ConnectionGone:
+                await self._clock.sleep_until(Millis(self._clock.monotonic() + PAUSE))
+            else:
+                return False
+            finally:
+                connection.close()
         return False
 
     def _on_image(self, old: ClusterImage, new: ClusterImage) -> None:

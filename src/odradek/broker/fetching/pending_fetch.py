@@ -75,6 +75,7 @@ class FetchDeps(NamedTuple):
     throttle: ReplicationThrottle  # of what this broker sends as a leader
     selector_class: str | None
     access: Authorizer | None
+    on_follower_gone: Callable[[BrokerId], None]  # a connection by which it fetched has ended
 
 
 class FetchHost(Protocol):

@@ -4,6 +4,7 @@ How one of them looks for records, waits and is answered stands in `pending_fetc
 """
 
 import asyncio
+from functools import partial
 from typing import Final
 
 from odradek.broker.fetching.fetch_sessions import (
@@ -59,7 +60,10 @@ class Fetches:
         version = pending.version
         by_id = version >= TOPIC_IDS_SINCE
         now = self.deps.clock.monotonic()
-        session = self.sessions.find(request, reader_of(request, version), now, by_id=by_id)
+        reader, connection = reader_of(request, version), pending.connection
+        if isinstance(reader, Follower) and connection.at_end is None:
+            connection.at_end = partial(self.deps.on_follower_gone, reader.broker)
+        session = self.sessions.find(request, reader, now, by_id=by_id)
         if session.waiting is not None:
             session.waiting.end()  # a follower has new partitions, and does not wait with them
         Fetch(self, pending, request, session).begin()

@@ -71,6 +71,7 @@ class Connection:
         "_mutes",
         "_paused",
         "arrived_at",
+        "at_end",
         "buffer",
         "client_id",
         "client_id_bytes",
@@ -96,6 +97,7 @@ class Connection:
         self.refused = RefusedBatches()
         self.row: deque[PendingRequest] = deque()
         self.is_over = False
+        self.at_end: Callable[[], None] | None = None  # is called once it has ended
         self.arrived_at = host.clock.micros()  # when something was last read
         self.taken_at = self.arrived_at  # when the client last took all that waited for it
         self._first_at = NOT_NOW  # the first request of a read begins when it arrives
@@ -323,3 +325,5 @@ class Connection:
         if self._counts:
             self._host.memory.give_back(sum(len(pending.frame) for pending in row))
         self._host.forget(self)
+        if self.at_end is not None:
+            self.at_end()

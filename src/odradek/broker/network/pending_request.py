@@ -28,6 +28,7 @@ class Client(Protocol):
     software: tuple[str, str]  # name and version, as the client says; empty before
     principal: Principal  # who the client is, as it has proven
     session: Session | None  # in which the name may be proven again
+    at_end: Callable[[], None] | None  # is called once it has ended
 
     @property
     def refused(self) -> RefusedBatches:

@@ -1,7 +1,8 @@
 """FindCoordinator (key 10), versions 0 to 6.
 
 Which broker speaks for a group, or for a transactional id. The first who asks has the topic made in
-which these are kept. v1 transactional ids. v3 flexible. v4 many keys (KIP-699). v5 errors of
+which these are kept. Where the coordinator's process has just ended, the answer waits for a moment
+for who comes in its place. v1 transactional ids. v3 flexible. v4 many keys (KIP-699). v5 errors of
 KIP-890: not given here. v6 share groups: refused.
 """
 
@@ -58,6 +59,8 @@ async def handle(
         raise NoCoordinator(f"{topic} is not available: {error}") from error
     is_group, refusal = request.key_type == GROUP, REFUSALS[kind]
     where = services.groups.partition_of if is_group else services.transactions.partition_of
+    if any(may and _is_undecided(services, where(key)) for key, may in keys):
+        await services.cluster.has_decided([topic])
     client = pending.connection
     found = [
         _find(services, client, key, where(key))
@@ -75,6 +78,15 @@ def _may(services: Services, pending: PendingRequest, kind: ResourceType, name: 
 
 def _keys(request: FindCoordinatorRequest, version: int) -> list[str]:
     return list(request.coordinator_keys) if version >= MANY_SINCE else [request.key]
+
+
+def _is_undecided(services: Services, partition: TopicPartition | None) -> bool:
+    """Whether its leader's process has just ended (`vanished_brokers`)."""
+    cluster = services.cluster
+    known = (
+        None if partition is None or not cluster.vanished else cluster.image.partition(partition)
+    )
+    return known is not None and known.leader in cluster.vanished
 
 
 def _find(
