@@ -2,11 +2,13 @@ r"""The name of a certificate, as Java writes it, and the principal that Kafka m
 
 `X500Principal.getName()` is RFC 2253: the last relative name first, nine attributes by their
 letters, all others by their number and the bytes of their value (`1.2.840.113549.1.9.1=#1612...`).
+A name that Java writes oddly is written so here, too: rules of access were made for it.
 `ssl.principal.mapping.rules` then turns it into a shorter name: `RULE:pattern/replacement/[LU]`,
 the first that fits the whole name counts; `DEFAULT` takes the name as it is.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from odradek.model.errors import InvalidSetting
@@ -25,8 +27,11 @@ KEYWORDS: Final = {
     "0.9.2342.19200300.100.1.1": "UID",
     "0.9.2342.19200300.100.1.25": "DC",
 }
-_CHARSETS: Final = {0x0C: "utf-8", 0x13: "ascii", 0x14: "latin-1", 0x16: "ascii", 0x1E: "utf-16-be"}
-_SPECIAL = re.compile(r'([,+"\\<>;=])')
+_TEXTS: Final = frozenset({0x0C, 0x13, 0x14, 0x16, 0x1B, 0x1E})
+"""Types of text. Java takes the bytes of each for UTF-8, and so has to be taken at its word."""
+_SPECIAL = re.compile(r'([,=+<>#;"\\])')
+_ENDS: Final = " \r"
+_MARK = re.compile(r"\\(.)|\$([0-9]*)", re.DOTALL)
 _RULE = re.compile(r"\s*(?:(DEFAULT)|RULE:((?:\\.|[^\\/])*)/((?:\\.|[^\\/])*)/([LU]?))\s*")
 
 
@@ -37,49 +42,52 @@ def name_of(certificate: bytes) -> str:
 
 
 def _pair(number: str, value: Element) -> str:
-    keyword, charset = KEYWORDS.get(number), _CHARSETS.get(value.tag)
-    if keyword is None or charset is None:
+    keyword = KEYWORDS.get(number)
+    if keyword is None or value.tag not in _TEXTS:
         return f"{keyword or number}=#{value.whole.hex()}"
-    try:
-        return f"{keyword}={_escaped(value.content.decode(charset))}"
-    except UnicodeDecodeError:
-        return f"{keyword}=#{value.whole.hex()}"
+    return f"{keyword}={_escaped(value.content.decode('utf-8', 'replace'))}"
 
 
 def _escaped(text: str) -> str:
-    """Spaces at both ends and a `#` in front are written with a backslash, too."""
-    inside = text.strip(" ")
-    before = len(text) - len(text.lstrip(" ")) if inside else len(text)
-    after = len(text) - before - len(inside)
-    escaped = _SPECIAL.sub(r"\\\1", inside)
-    if escaped.startswith("#") and not before:
-        escaped = "\\" + escaped
-    return "\\ " * before + escaped + "\\ " * after
+    """Marks are written with a backslash, and so are spaces at both ends."""
+    escaped = _SPECIAL.sub(r"\\\1", text).replace("\0", "\\00")
+    inside = escaped.strip(_ENDS)
+    before = len(escaped) - len(escaped.lstrip(_ENDS))
+    after = before + len(inside)
+    ends = ("".join(f"\\{it}" for it in part) for part in (escaped[:before], escaped[after:]))
+    return inside.join(ends)
 
 
 class Rule(NamedTuple):
     """One rule; without a pattern it is `DEFAULT`."""
 
     pattern: re.Pattern[str] | None = None
-    replacement: str = ""
+    replacement: tuple[str | int, ...] = ()  # texts, and numbers of groups
     case: str = ""
 
     def apply(self, name: str) -> str | None:
-        """What it makes of a name; None if it does not fit."""
+        """What it makes of a name; None if it does not fit.
+
+        As with Kafka the whole name must fit, and then each place is replaced where the pattern is
+        found: with a lazy group at its end these are smaller ones.
+        """
         if self.pattern is None:
             return name
-        match = self.pattern.fullmatch(name)
-        if match is None:
+        if self.pattern.fullmatch(name) is None:
             return None
-        found = _DOLLAR.sub(lambda at: match[int(at[1])] or "", self.replacement)
+        found = self.pattern.sub(self._replaced, name)
         return {"L": found.lower(), "U": found.upper()}.get(self.case, found)
 
-
-_DOLLAR = re.compile(r"\$([0-9])")
+    def _replaced(self, match: re.Match[str]) -> str:
+        parts = (match[it] or "" if isinstance(it, int) else it for it in self.replacement)
+        return "".join(parts)
 
 
 def parse_rules(text: str) -> tuple[Rule, ...]:
-    """The rules in their order; InvalidSetting names the one that is none."""
+    """The rules in their order; InvalidSetting names the one that is none.
+
+    With none at all nobody fits, as with Kafka.
+    """
     rules: list[Rule] = []
     position = 0
     while position < len(text):
@@ -88,7 +96,7 @@ def parse_rules(text: str) -> tuple[Rule, ...]:
             raise InvalidSetting(f"{SETTING}: {text[position:][:80]!r} is no rule")
         rules.append(_rule(match))
         position = match.end() + 1
-    return tuple(rules) or (Rule(),)
+    return tuple(rules)
 
 
 def _rule(match: re.Match[str]) -> Rule:
@@ -98,10 +106,25 @@ def _rule(match: re.Match[str]) -> Rule:
         pattern = re.compile(match[2])
     except re.error as error:
         raise InvalidSetting(f"{SETTING}: {match[2][:80]!r}: {error}") from None
-    groups = [int(it) for it in _DOLLAR.findall(match[3])]
-    if max(groups, default=0) > pattern.groups:
-        raise InvalidSetting(f"{SETTING}: {match[3][:80]!r} names a group that is not there")
-    return Rule(pattern, match[3], match[4])
+    return Rule(pattern, tuple(_replacement(match[3], pattern.groups)), match[4])
+
+
+def _replacement(text: str, groups: int) -> Iterator[str | int]:
+    """As Java reads it: a number goes on as long as there is such a group."""
+    position = 0
+    for match in _MARK.finditer(text):
+        yield text[position : match.start()]
+        position = match.end()
+        if match[1]:
+            yield match[1]
+            continue
+        digits = match[2]
+        if not digits or int(digits[0]) > groups:
+            raise InvalidSetting(f"{SETTING}: {text[:80]!r} names a group that is not there")
+        size = next(it for it in range(len(digits), 0, -1) if it == 1 or int(digits[:it]) <= groups)
+        yield int(digits[:size])
+        yield digits[size:]
+    yield text[position:]
 
 
 def principal_name(certificate: bytes, rules: tuple[Rule, ...]) -> str:

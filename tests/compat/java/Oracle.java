@@ -50,6 +50,8 @@ final class Oracle {
             case "settings" -> Settings.table(answer);
             case "setting" -> Settings.read(question, answer);
             case "properties" -> Settings.properties(question, answer);
+            case "names" -> Names.write(question, answer);
+            case "principals" -> Names.map(question, answer);
             case "admin" -> Admin.call(question, answer);
             case "tool" -> Tools.run(question, answer);
             case "produce" -> Clients.produce(question, answer);

@@ -16,6 +16,7 @@ from odradek.security.scram_changes import Deletion, Upsertion, changed, describ
 from odradek.security.tls_contexts import certificate_ends, client_context, server_context
 from odradek.security.tls_settings import tls_settings
 from tests.samples.certificate_files import certificates
+from tests.samples.subjects import UTF8, certificate_of, relative_name, subject
 
 MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
@@ -201,6 +202,44 @@ def test_the_name_of_a_certificate_is_written_as_java_writes_it() -> None:
     assert name_of(der("client.pem")) == r"CN=alice,OU=Tests,O=Odradek\, Ltd"
 
 
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ((UTF8, b"a#b"), r"CN=a\#b"),
+        ((UTF8, b" \r#a=b "), "CN=\\ \\\r\\#a\\=b\\ "),
+        ((UTF8, b"   "), r"CN=\ \ \ "),
+        ((UTF8, b"a\0b"), r"CN=a\00b"),
+        ((UTF8, "Jürgen".encode()), "CN=Jürgen"),
+        ((0x14, "Jürgen".encode("latin-1")), "CN=J\ufffdrgen"),  # of T61, taken for UTF-8
+        ((0x1E, "ab".encode("utf-16-be")), r"CN=\00a\00b"),
+        ((0x1A, b"visible"), "CN=#1a0776697369626c65"),
+    ],
+)
+def test_a_name_that_java_writes_oddly(value: tuple[int, bytes], name: str) -> None:
+    """Rules of access stand for what Java has written."""
+    made = certificate_of(subject([relative_name([("2.5.4.3", *value)])]))
+    assert name_of(made) == name
+
+
+def test_a_part_of_several_attributes() -> None:
+    """They stay in the order of the certificate; a number without a keyword has bytes."""
+    pairs = [("2.5.4.10", UTF8, b"O"), ("2.999.7", UTF8, b"x"), ("2.5.4.3", UTF8, b"")]
+    assert name_of(certificate_of(subject([relative_name(pairs)]))) == "O=O+2.999.7=#0c0178+CN="
+
+
+@pytest.mark.parametrize(
+    ("rule", "name", "made"),
+    [
+        ("RULE:.*/x/", "ab", "xx"),
+        ("RULE:(a)(b)/$2$12\\$1/", "ab", "ba2$1"),
+        ("RULE:CN=(.*?),O=(.*?)/$2-$1/", "CN=a,O=b", "-ab"),
+    ],
+)
+def test_each_place_is_replaced_where_a_pattern_is_found(rule: str, name: str, made: str) -> None:
+    """As by Java's `replaceAll`, once the whole name has fitted."""
+    assert parse_rules(rule)[0].apply(name) == made
+
+
 def test_a_certificate_that_ends_too_early() -> None:
     """Whatever it is, it is not read beyond its end."""
     data = der("client.pem")
@@ -213,7 +252,6 @@ def test_a_certificate_that_ends_too_early() -> None:
     ("rules", "name"),
     [
         ("DEFAULT", r"CN=alice,OU=Tests,O=Odradek\, Ltd"),
-        ("", r"CN=alice,OU=Tests,O=Odradek\, Ltd"),
         ("RULE:^CN=(.*?),OU=Tests.*$/$1/", "alice"),
         ("RULE:^CN=(.*?),OU=Tests.*$/$1@tests/U, DEFAULT", "ALICE@TESTS"),
         ("RULE:^CN=bob.*$/bob/,RULE:^CN=(.*?),.*$/$1/L,DEFAULT", "alice"),
@@ -228,7 +266,9 @@ def test_rules_that_fit_nobody_and_rules_that_are_none() -> None:
     """Nobody is let in under a name that no rule has made."""
     with pytest.raises(AuthenticationFailed, match="No rule"):
         principal_name(der("client.pem"), parse_rules("RULE:^CN=bob$/bob/"))
-    for text in ("RULE:a", "RULE:(/x/", "RULE:a/$1/", "NOTHING"):
+    with pytest.raises(AuthenticationFailed, match="No rule"):
+        principal_name(der("client.pem"), parse_rules(""))
+    for text in ("RULE:a", "RULE:(/x/", "RULE:a/$1/", "RULE:a/$/", "RULE:(a)/${b}/", "NOTHING"):
         with pytest.raises(InvalidSetting):
             parse_rules(text)
 
