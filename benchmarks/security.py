@@ -12,6 +12,10 @@ at most 3 % slower with them. 10,000 strangers who announce 512 KiB and send a b
 handshakes that stall: at most 100 MB more, p99 of others at most 2 times; Kafka is not asked, whose
 heap holds all that is announced. A client that has ten times its quota to send: within 10 % of it,
 p99 of others at most 1.2 times.
+
+Connections and strangers take processors for themselves: those who make them run on this machine.
+So each storm comes a second time while the others ask a bystander, a broker that nobody attacks:
+what it costs them there is the machine's share.
 """
 
 import argparse
@@ -25,7 +29,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -57,6 +61,7 @@ from odradek.client.blocking_security import BlockingSecurity
 from odradek.model import access
 from odradek.records.build import build_batch
 from odradek.records.record import Record
+from odradek.security.scram import Scram
 from odradek.wire.headers import read_response
 from odradek.wire.messages.produce import (
     PartitionProduceData,
@@ -98,6 +103,9 @@ PEM_TYPES: Final = {"ssl.keystore.type": "PEM", "ssl.truststore.type": "PEM"}
 
 
 NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
+P99: Final = "others' p99 ms"
+Storm = Callable[[Server, Server, str], Figures]
+"""On a server, while others ask it or a bystander about a topic: what it cost, and their `P99`."""
 
 
 class Listening(NamedTuple):
@@ -203,11 +211,23 @@ def others(server: Server, topic: str, seconds: float) -> float:
     return quantiles(took, "ms")["p99 ms"]
 
 
+def case_apart(storm: Storm, bystander: Server, server: Server, topic: str) -> Figures:
+    """What a storm costs, and others: first those of the attacked one, then the bystander's."""
+    here, there = (server, topic), (bystander, f"{topic}-{server.name}")
+    for each, name in (here, there):
+        make(each, name, 1)
+    quiet = others(*here, QUIET_SECONDS), others(*there, QUIET_SECONDS)
+    figures = storm(server, *here)
+    apart = storm(server, *there)
+    p99 = figures.pop(P99), apart[P99]
+    return {**figures, **compared(quiet[0], p99[0]), "bystander's p99 times": p99[1] / quiet[1]}
+
+
 def compared(quiet: float, meanwhile: float) -> Figures:
     """What it was for others before, and while somebody disturbed them."""
     return {
         "others' p99 ms quiet": quiet,
-        "others' p99 ms": meanwhile,
+        P99: meanwhile,
         "others' p99 times": meanwhile / quiet,
     }
 
@@ -234,6 +254,7 @@ def connect(told_by: Connection, port: int) -> None:
         "sasl.jaas.config": login(MECHANISM),
         "ssl.truststore.location": certificates("trusted.crt"),
     }
+    Scram.salted = cache(Scram.salted)  # type: ignore[method-assign]  # RFC 5802 lets clients keep it
     numbers, end = count(), threading.Event()
     made: list[int] = []
     began = perf_counter()
@@ -258,6 +279,7 @@ def connect(told_by: Connection, port: int) -> None:
 def stand_about(told_by: Connection, plain: int, with_tls: int) -> None:
     """Strangers who announce and do not send, and handshakes that stall."""
     socks = []
+    told_by.send("begun")
     for number in range(STRANGERS + STALLED):
         port, said = (plain, ANNOUNCED) if number < STRANGERS else (with_tls, HELLO)
         own = (f"127.0.1.{1 + number % STRANGERS_FROM}", 0)
@@ -265,8 +287,6 @@ def stand_about(told_by: Connection, plain: int, with_tls: int) -> None:
         with suppress(ConnectionError):  # the oldest are sent away
             sock.sendall(said)
         socks.append(sock)
-        if number == STRANGERS // 2:
-            told_by.send("begun")
     told_by.send("all")
     told_by.recv()
 
@@ -289,21 +309,19 @@ def case_consume(server: Server, topic: str) -> Figures:
     return used(server, lambda: consume(server, topic, MESSAGES, **how), "message")
 
 
-def case_connections(server: Server, topic: str) -> Figures:
-    """New ones, and what another client's requests take meanwhile."""
-    make(server, topic, 1)
+def storm_of_connections(server: Server, asked: Server, topic: str) -> Figures:
+    """New ones, and what the requests of somebody else take meanwhile, here or elsewhere."""
     add_alice(server)
-    quiet = others(server, topic, QUIET_SECONDS)
     with beside(connect, server.broker.ports["SASL_SSL"]) as pipe:  # type: ignore[attr-defined]
         began, cpu = perf_counter(), sum(server.cpu())
-        meanwhile = others(server, topic, CONNECTION_SECONDS)
+        meanwhile = others(asked, topic, CONNECTION_SECONDS)
         pipe.send("end")
         made = pipe.recv()
         took, spent = perf_counter() - began, sum(server.cpu()) - cpu
     return {
         "connections/s": made / took,
         "CPU ms/connection": spent / made * 1_000,
-        **compared(quiet, meanwhile),
+        P99: meanwhile,
     }
 
 
@@ -315,19 +333,22 @@ def add_alice(server: Server) -> None:
     admin.alter_user_scram_credentials([wanted])["alice"].result(20)
 
 
-def case_strangers(server: Server, topic: str) -> Figures:
-    """How much memory they take, and what another client's requests take meanwhile."""
-    make(server, topic, 1)
-    quiet, before = others(server, topic, QUIET_SECONDS), server.rss()
+def storm_of_strangers(server: Server, asked: Server, topic: str) -> Figures:
+    """What memory and time they take, and the requests of somebody else, here or elsewhere."""
+    before, cpu = server.rss(), sum(server.cpu())
     ports = server.broker.ports  # type: ignore[attr-defined]
     with beside(stand_about, ports["SASL_PLAINTEXT"], ports["SSL"]) as pipe:
-        meanwhile = others(server, topic, QUIET_SECONDS)
+        meanwhile = others(asked, topic, QUIET_SECONDS)
         assert pipe.recv() == "all"
-        more = server.rss() - before
-        meanwhile = max(meanwhile, others(server, topic, QUIET_SECONDS))
+        more, spent = server.rss() - before, sum(server.cpu()) - cpu
+        meanwhile = max(meanwhile, others(asked, topic, QUIET_SECONDS))
         more = max(more, server.rss() - before)
         pipe.send("end")
-    return {"RSS MB more": more, **compared(quiet, meanwhile)}
+    return {
+        "RSS MB more": more,
+        "CPU us/stranger": spent / (STRANGERS + STALLED) * 1e6,
+        P99: meanwhile,
+    }
 
 
 def case_quota(server: Server, topic: str) -> Figures:
@@ -436,12 +457,15 @@ Case = Callable[[Server, str], Figures]
 COMPARED: Final[dict[str, Case]] = {
     "produce": case_produce,
     "consume": case_consume,
-    "connections": case_connections,
     "quota": case_quota,
 }
-ALONE: Final[dict[str, Case]] = {"strangers": case_strangers, "decisions": case_decisions}
+STORMS: Final[dict[str, Storm]] = {
+    "connections": storm_of_connections,
+    "strangers": storm_of_strangers,
+}
 RULED: Final = "rules"
-CASES: Final = (*COMPARED, *ALONE, RULED)
+CASES: Final = (*COMPARED, *STORMS, "decisions", RULED)
+OF_KAFKA: Final = {*COMPARED, "connections"}
 
 
 def main() -> None:
@@ -450,6 +474,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--pairs", type=int, default=3)
+    parser.add_argument("--alone", action="store_true", help="without Kafka beside us")
     chosen = parser.parse_args()
     cases = chosen.cases or list(CASES)
     with tempfile.TemporaryDirectory() as directory, ExitStack() as running:
@@ -462,14 +487,21 @@ def main() -> None:
         root = Path(directory)
         ours = start("odradek", Ours(root / "odradek"))
         theirs = None
-        if not COMPARED.keys().isdisjoint(cases):
+        if not chosen.alone and not OF_KAFKA.isdisjoint(cases):
             theirs = start("kafka", Kafkas(root / "kafka"))
+        known = {**COMPARED, "decisions": case_decisions}
+        if not STORMS.keys().isdisjoint(cases):
+            bystander = start("bystander", Ours(root / "bystander"))
+            known |= {it: partial(case_apart, storm, bystander) for it, storm in STORMS.items()}
         for name in cases:
-            if name in COMPARED:
-                turns = (partial(_turn, COMPARED[name], it, name) for it in (ours, theirs))
-                show(name, (*turns, "kafka"), chosen.pairs)
-            elif name in ALONE:
-                show(name, (partial(_turn, ALONE[name], ours, name), None, ""), chosen.pairs)
+            if name in known:
+                turn = partial(_turn, known[name], ours, name)
+                other = (
+                    partial(_turn, known[name], theirs, name)
+                    if name in OF_KAFKA and theirs
+                    else None
+                )
+                show(name, (turn, other, "kafka"), chosen.pairs)
             else:
                 settings = {
                     "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",

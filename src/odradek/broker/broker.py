@@ -8,7 +8,7 @@ from above (`stopping`).
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 
 import structlog
 
@@ -228,7 +228,7 @@ class Broker:
             )
             self._rules = AccessRules(coordination.client, decisions)
         self._certificates.tell_ends(self.doors.clock.wall())
-        self.socket_server.api_versions = partial(api_versions.table, apis.OFFERED.values())
+        self.socket_server.api_versions = cache(partial(api_versions.table, apis.OFFERED.values()))
         self.socket_server.security = self._authentication.listeners(config)
         if between_brokers(config) is not SecurityProtocol.PLAINTEXT:
             self._peers = SecuredNetwork(network, self._authentication.outgoing(config))

@@ -1,7 +1,8 @@
 """A receiver that hands its stream over to another: first who asks for a name, then the real one.
 
 Its four calls are exchanged as a whole, so that nothing stands between the stream and the second
-receiver afterwards.
+receiver afterwards. Once the stream has ended they lead nowhere (`end`): who has a handover and is
+called by it would otherwise stay in memory until the collector has looked through everything.
 """
 
 from collections.abc import Callable
@@ -27,6 +28,30 @@ class Handover:
         self.received = receiver.received
         self.drained = receiver.drained
         self.closed = receiver.closed
+
+    def end(self) -> None:
+        """Nobody is called any more."""
+        self.to(_NOBODY)
+
+
+class _Nobody:
+    """Receives what no stream will bring."""
+
+    def buffer(self) -> memoryview:
+        """Never asked for: the stream has ended."""
+        return memoryview(bytearray(1))
+
+    def received(self, count: int) -> None:
+        """Never called."""
+
+    def drained(self) -> None:
+        """Never called."""
+
+    def closed(self, error: OSError | None) -> None:
+        """It was told before."""
+
+
+_NOBODY = _Nobody()
 
 
 def deliver(receiver: Receiver, data: bytes | bytearray | memoryview) -> None:

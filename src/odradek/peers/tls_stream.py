@@ -1,16 +1,20 @@
 """TLS around a stream: the same door for who uses it, records of TLS below.
 
-Steps of the handshake run in a thread: each takes up to some milliseconds of a processor. What
-arrives meanwhile waits, because OpenSSL's buffers belong to that thread. Once the handshake is done
-everything happens on the loop: what was read is decrypted into the receiver's own buffer, and what
-is sent is encrypted as the stream below takes it. Parts of files are read when their turn comes,
-and never in a way that makes the loop wait.
+Steps of the handshake run in threads of their own, few at a time: each takes up to some
+milliseconds of a processor, and a crowd of them holds up neither the loop nor who reads a disk. A
+step begins when a record is there whole: who sends a part of one is not waited for by a thread.
+What arrives meanwhile waits, because OpenSSL's buffers belong to the thread. Once the handshake is
+done everything happens on the loop: what was read is decrypted into the receiver's own buffer, and
+what is sent is encrypted as the stream below takes it. Parts of files are read when their turn
+comes, and never in a way that makes the loop wait.
 """
 
 import asyncio
+import os
 import ssl
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import Final, NamedTuple, cast
@@ -24,6 +28,12 @@ UNSENT_BYTES_MAX: Final = 256 * KIB
 JOINED_BYTES_MAX: Final = 16 * KIB  # a record of TLS holds so many
 HANDSHAKE_BYTES_MAX: Final = 256 * KIB
 """Of a peer that has not finished its handshake: certificates take some kilobytes."""
+STEPS_AT_ONCE_MAX: Final = max(1, (os.cpu_count() or 1) // 2)
+"""The loop needs a processor, too."""
+_STEPS: Final = ThreadPoolExecutor(STEPS_AT_ONCE_MAX, thread_name_prefix="handshake")
+RECORD_TYPES: Final = range(0x14, 0x18)
+RECORD_HEADER_BYTES: Final = 5
+RECORD_BYTES_MAX: Final = 16 * KIB + 256
 
 OnSecured = Callable[["TlsStream"], Receiver]
 """The handshake is done: who receives from now on. It may raise `ssl.SSLError`."""
@@ -83,10 +93,10 @@ class TlsStream:
 
     def _step(self) -> None:
         self._is_stepping = True
-        if self._early:
-            self._in.write(self._early)
-            self._early.clear()
-        task = asyncio.get_running_loop().run_in_executor(None, self._handshake)
+        count = whole_records(self._early)
+        self._in.write(self._early[:count])
+        del self._early[:count]
+        task = asyncio.get_running_loop().run_in_executor(_STEPS, self._handshake)
         task.add_done_callback(self._stepped)
 
     def _handshake(self) -> ssl.SSLError | bool:
@@ -113,7 +123,7 @@ class TlsStream:
             self._fail(found)
         elif found:
             self._secured()
-        elif self._early:
+        elif whole_records(self._early):
             self._step()
 
     def _secured(self) -> None:
@@ -122,9 +132,14 @@ class TlsStream:
         except ssl.SSLError as error:
             self._fail(error)
             return
+        self._forget_who_waits()
         self._in.write(self._early)
         self._early.clear()
         self._decrypt()
+
+    def _forget_who_waits(self) -> None:
+        """They have this stream: a circle would stay until the collector has looked everywhere."""
+        self._on_secured, self._on_failed = _nobody_waits, _nobody_cares
 
     def _fail(self, error: OSError) -> None:
         """The alert goes out first."""
@@ -146,7 +161,7 @@ class TlsStream:
         self._early += self._room[:count]
         if len(self._early) > HANDSHAKE_BYTES_MAX:
             self._fail(ssl.SSLError("the handshake is too long"))
-        elif not self._is_stepping:
+        elif not self._is_stepping and whole_records(self._early):
             self._step()
 
     def _decrypt(self) -> None:
@@ -335,7 +350,30 @@ class TlsStream:
         self._waiting_bytes = 0
         reason = self._error or error
         receiver, self._receiver = self._receiver, None
+        on_failed = self._on_failed
+        self._forget_who_waits()
         if receiver is None:
-            self._on_failed(reason)
+            on_failed(reason)
         else:
             receiver.closed(reason)
+
+
+def _nobody_waits(stream: TlsStream) -> Receiver:
+    raise AssertionError("the handshake was over before", stream)
+
+
+def _nobody_cares(error: OSError | None) -> None:
+    """Whoever waited for the handshake knows how it went."""
+
+
+def whole_records(data: bytearray) -> int:
+    """How many bytes at its start are whole records; all of them where it is no TLS."""
+    end = 0
+    while len(data) - end >= RECORD_HEADER_BYTES:
+        size = int.from_bytes(data[end + 3 : end + RECORD_HEADER_BYTES], "big")
+        if data[end] not in RECORD_TYPES or size > RECORD_BYTES_MAX:
+            return len(data)
+        if len(data) - end < RECORD_HEADER_BYTES + size:
+            break
+        end += RECORD_HEADER_BYTES + size
+    return end

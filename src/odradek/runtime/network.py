@@ -18,7 +18,7 @@ from odradek.ports import Address, Listener, Receiver, Stream
 from odradek.runtime.descriptors import closed_early, is_reserved
 from odradek.runtime.stream import SystemStream, plain_address
 
-ACCEPTS_PER_TURN_MAX: Final = 64  # then those who are connected have their turn
+ACCEPTS_PER_TURN_MAX: Final = 8  # then those who are connected have their turn: 0.1 ms for each
 SWEEP_SECONDS: Final = 5.0
 SWEPT_PER_TURN_MAX: Final = 256  # a microsecond each
 NOT_TRIED: Final = frozenset({errno.EADDRNOTAVAIL, errno.ENETUNREACH, errno.EAFNOSUPPORT})

@@ -1,5 +1,6 @@
 """Before a client's name is known: what it may ask, for how long, and how many there may be."""
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -173,6 +174,30 @@ def test_the_oldest_login_gives_way(stage: Stage, monkeypatch: pytest.MonkeyPatc
     assert [it.is_closed for it in strangers] == [True, True, False, False, False]
     assert not log_in(stage.client()).error_code
     assert not named.is_closed
+
+
+def test_who_is_gone_leaves_nothing_behind(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even until the collector runs: who comes and goes all day would fill the memory.
+
+    Inside a simulated world it does not run.
+    """
+
+    def remembered() -> int:
+        return sum(isinstance(it, login.Login) for it in gc.get_objects())
+
+    monkeypatch.setattr(login, "LOGINS_PER_ADDRESS_MAX", 4)
+    of_other_tests = remembered()
+    strangers = [stage.client() for _ in range(8)]  # the first ones give way
+    strangers[4].send_raw(b"\0\0\1\0part of a request")
+    strangers[5].send(MetadataRequest(topics=None))
+    strangers[6].send(SaslHandshakeRequest("PLAIN"), 1)
+    strangers[7].hang_up()
+    guest = stage.client()
+    log_in(guest)
+    stage.run(11)  # those who are left are late
+    assert all(it.is_closed for it in strangers)
+    assert remembered() == of_other_tests
+    assert guest.ask(MetadataRequest(topics=[])).brokers
 
 
 def test_a_name_must_be_proven_again(stage: Stage) -> None:

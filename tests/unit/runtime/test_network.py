@@ -8,6 +8,7 @@ import socket
 import struct
 import weakref
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from itertools import pairwise
 
 import pytest
@@ -94,6 +95,35 @@ def test_a_reset_right_behind_data_is_noticed(run: Run, monkeypatch: pytest.Monk
         assert network.streams == {}
         assert (await network.connect(listener.address, Ear)).peer == listener.address
         await until(lambda: len(ears) == 21)
+        for stream in list(network.streams.values()):
+            stream.abort()
+        listener.close()
+
+    run(conversation)
+
+
+def test_a_crowd_at_the_door_does_not_hold_up_who_is_inside(run: Run) -> None:
+    """A few are accepted in a turn, and then who is connected already has its own."""
+    crowd_size = 60
+
+    async def conversation() -> None:
+        network = SystemNetwork()
+        ears: list[Ear] = []
+
+        def accept(stream: Stream) -> Ear:
+            ears.append(Ear(stream))
+            return ears[-1]
+
+        listener = await network.listen(("127.0.0.1", 0), accept)
+        with ExitStack() as crowd:
+            inside = crowd.enter_context(socket.create_connection(listener.address))
+            await until(lambda: len(ears) == 1)
+            for _ in range(crowd_size):
+                crowd.enter_context(socket.create_connection(listener.address))
+            inside.send(b"and now me")
+            await until(lambda: bool(ears[0].heard))
+            assert len(ears) < crowd_size // 2
+            await until(lambda: len(ears) == 1 + crowd_size)
         for stream in list(network.streams.values()):
             stream.abort()
         listener.close()

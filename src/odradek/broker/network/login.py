@@ -316,6 +316,7 @@ class Login:
         if not self._is_over and self._exchange is not None and self._exchange.refused:
             self._say_refused(self._exchange.refused)
         self._over()
+        self._handover.end()
 
     def _over(self) -> None:
         self._is_over = True
