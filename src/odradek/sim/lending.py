@@ -93,12 +93,12 @@ class _Watched:
     def __init__(self, kind: type, name: str) -> None:
         self._name = name
         self._slot: Any = kind.__dict__.get(name)  # None: it is in the dictionary of its owner
+        self._get = None if self._slot is None else self._slot.__get__
 
     def __get__(self, thing: Any, kind: type | None = None) -> Any:
-        self._look(thing)
-        if self._slot is None:
-            return thing.__dict__[self._name]
-        return self._slot.__get__(thing, kind)
+        if _turn is not None or thing.lent_to is not None:
+            self._look(thing)  # nothing else can be wrong, and this is called all the time
+        return thing.__dict__[self._name] if self._get is None else self._get(thing, kind)
 
     def __set__(self, thing: Any, value: Any) -> None:
         if _turn is not None and thing.lent_to is None and not self._has(thing):
