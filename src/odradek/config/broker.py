@@ -15,9 +15,16 @@ from odradek.config.kinds import NotAllowed
 from odradek.config.listeners import Listener
 from odradek.config.not_here import absent, is_secret, near
 from odradek.config.providers import is_of_providers, provider_names, references
+from odradek.config.rows.log import SAID_TWICE
 from odradek.config.rows.network import LISTENERS
 from odradek.config.setting import BrokerSetting, Mode, TopicSetting
-from odradek.config.table import BROKER_SETTINGS, LISTENER_PREFIX, TOPIC_SETTINGS, on_listener
+from odradek.config.table import (
+    BROKER_SETTINGS,
+    LISTENER_PREFIX,
+    TOPIC_SETTINGS,
+    in_lower_case,
+    on_listener,
+)
 from odradek.config.topic import TopicConfig
 
 T = TypeVar("T")
@@ -117,15 +124,17 @@ def read(layers: Layers) -> tuple[BrokerConfig, tuple[Finding, ...]]:
         except NotAllowed as error:
             findings.append(wrong_value(setting, given, str(error), name=name))
     findings += _without_listener(layers.static, values[LISTENERS])
+    findings += _in_capitals(layers.static)
+    findings += _overruled(layers.static)
     findings += _inert(layers.static)
     findings += _unknown(layers.static)
     return BrokerConfig(layers, values, on_listeners), tuple(findings)
 
 
 def _listeners_own(layers: Layers) -> Iterator[tuple[str, Given, tuple[str, BrokerSetting[Any]]]]:
-    """Settings of single listeners, the weakest layer first."""
+    """Settings of single listeners, the weakest layer first; as Kafka writes them they count."""
     for layer in reversed(layers):
-        for name, given in layer.items():
+        for name, given in sorted(layer.items(), key=lambda it: it[0] == in_lower_case(it[0])):
             if (owner := on_listener(name)) is not None:
                 yield name, given, owner
 
@@ -141,6 +150,36 @@ def _without_listener(
             named = shown(name, given, sensitive=owner[1].sensitive)
             why = f"there is no listener {listener}, only {', '.join(names)}"
             yield Finding(Severity.WARNING, (name,), f"{named}: {NO_EFFECT}; {why}", why)
+
+
+def _in_capitals(static: Mapping[str, Given]) -> Iterator[Finding]:
+    """Kafka looks for a listener's settings under its name in lower case, and passes over these.
+
+    They count here, for one that secures a listener must not be passed over.
+    """
+    for name, given in static.items():
+        right = in_lower_case(name)
+        if (owner := on_listener(name)) is None or name == right:
+            continue
+        named = shown(name, given, sensitive=owner[1].sensitive)
+        if right in static:
+            text = f"{named}: {NO_EFFECT}; {right} counts"
+        else:
+            text = f"{named}: Kafka would pass over it, and here it counts; write {right}"
+        yield Finding(Severity.WARNING, (name,), text)
+
+
+def _overruled(static: Mapping[str, Given]) -> Iterator[Finding]:
+    """What another setting says, too, which comes before it in Kafka."""
+    for setting, ways in SAID_TWICE.items():
+        given = static.get(setting.name)
+        if given is None:
+            continue
+        for way in ways[: ways.index(setting)]:
+            if way.name in static and static[way.name].text:
+                text = f"{shown(setting.name, given)}: {NO_EFFECT}; {way.name} counts, as in Kafka"
+                yield Finding(Severity.NOTE, (setting.name,), text)
+                break
 
 
 def _inert(static: Mapping[str, Given]) -> Iterator[Finding]:
@@ -169,7 +208,6 @@ def _of_a_listener(name: str, given: Given) -> Finding | None:
 
 def _unknown(static: Mapping[str, Given]) -> Iterator[Finding]:
     """Kafka's that are not here, and those that are unknown; a file for KRaft mode is refused."""
-    is_kraft = "process.roles" in static
     for name, given in static.items():
         if name in BROKER_SETTINGS or on_listener(name) is not None or is_of_providers(name):
             continue
@@ -183,7 +221,7 @@ def _unknown(static: Mapping[str, Given]) -> Iterator[Finding]:
             text = f"{named}: {NO_EFFECT}; {UNKNOWN}"
             nearest = near(name, tuple(BROKER_SETTINGS))
             yield Finding(Severity.WARNING, (name,), text + nearest, "" if nearest else UNKNOWN)
-        elif not (is_kraft and not group.matters):
+        else:
             is_asked = group.matters and given.text.lower() != "false"
             severity = Severity.WARNING if is_asked else Severity.NOTE
             yield Finding(severity, (name,), f"{named}: {NO_EFFECT}; {group.why}", group.why)

@@ -72,7 +72,10 @@ def _logins(config: BrokerConfig) -> str | None:
 
 def _login(config: BrokerConfig, listener: str, mechanism: str) -> str | None:
     if mechanism in NOT_SPOKEN:
-        return f"listener {listener} is to offer {mechanism}: {NOT_SPOKEN[mechanism]}"
+        return (
+            f"listener {listener} is to offer {mechanism}: {NOT_SPOKEN[mechanism]}. "
+            "Set sasl.enabled.mechanisms=SCRAM-SHA-512, or the protocol of the listener to SSL"
+        )
     if mechanism not in MECHANISMS:
         return f"listener {listener}: there is no mechanism {mechanism[:40]}"
     if mechanism == "PLAIN" and not _may_have_module(config, listener, mechanism):
@@ -111,8 +114,13 @@ def _own_login(config: BrokerConfig) -> str | None:
     )
     if protocol_of(config, listener) not in HAS_SASL:
         return None
-    if mechanism not in on(config, listener, security.SASL_ENABLED_MECHANISMS):
-        return f"listener {listener} does not offer it (sasl.enabled.mechanisms)"
+    offered = on(config, listener, security.SASL_ENABLED_MECHANISMS)
+    if mechanism not in offered:
+        text = f"listener {listener} does not offer it (sasl.enabled.mechanisms)"
+        spoken = [it for it in offered if it in MECHANISMS]
+        return f"{text}; set it to {' or '.join(spoken)}" if spoken else text
+    if mechanism in NOT_SPOKEN:
+        return None  # the listener is refused by itself
     if mechanism == "OAUTHBEARER":
         setting = tokens.SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL
         url = on(config, listener, setting)

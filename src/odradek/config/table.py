@@ -90,7 +90,7 @@ def on_listener(name: str) -> tuple[str, BrokerSetting[Any]] | None:
     """
     if not name.startswith(LISTENER_PREFIX):
         return None
-    rest = name.removeprefix(LISTENER_PREFIX)
+    rest = in_lower_case(name).removeprefix(LISTENER_PREFIX)
     if (match := _JAAS.fullmatch(rest)) is not None:
         return f"{match[1].upper()}/{match[2].upper()}", security.SASL_JAAS_CONFIG
     if (match := _HANDLER.fullmatch(rest)) is not None:
@@ -98,6 +98,11 @@ def on_listener(name: str) -> tuple[str, BrokerSetting[Any]] | None:
     listener, _, base = rest.partition(".")
     setting = LISTENER_SETTINGS.get(base)
     return None if setting is None else (listener.upper(), setting)
+
+
+def in_lower_case(name: str) -> str:
+    """The setting of a listener as Kafka calls it, which knows no capitals in it."""
+    return name.lower() if name.startswith(LISTENER_PREFIX) else name
 
 
 def synonyms(setting: BrokerSetting[Any]) -> tuple[BrokerSetting[Any], ...]:

@@ -104,6 +104,53 @@ def test_a_file_for_kraft_is_refused_with_what_to_change(tmp_path: Path) -> None
     assert "1 error, 0 warnings" in result.output, "one cause is told once"
 
 
+def test_a_file_for_kraft_has_its_notes(tmp_path: Path) -> None:
+    """Who makes a file of it for here sees what to take out, and what else does nothing."""
+    result = check(tmp_path, f"{KRAFT}num.io.threads=8\nmetric.reporters=x\n")
+    notes = [line for line in result.output.splitlines() if line.startswith("note: ")]
+    for name in ("controller.quorum.voters", "num.io.threads", "metric.reporters"):
+        assert any(name in line for line in notes), result.output
+    assert "1 error, 0 warnings" in result.output
+
+
+@pytest.mark.parametrize(
+    ("counts", "beside"),
+    [
+        ("log.dirs", "log.dir"),
+        ("log.retention.ms", "log.retention.minutes"),
+        ("log.retention.minutes", "log.retention.hours"),
+        ("log.roll.ms", "log.roll.hours"),
+    ],
+)
+def test_of_two_that_say_the_same_it_is_told_which_counts(
+    tmp_path: Path, counts: str, beside: str
+) -> None:
+    """As in Kafka, which passes over the other in silence."""
+    text = f"{beside}=9\n{counts}=7\n" + ("" if "dirs" in counts else "log.dirs=/a\n")
+    lines = check(tmp_path, text).output.splitlines()
+    assert lines[0].startswith(f"note: {beside}=9 ("), lines
+    assert lines[0].endswith(f": it has no effect; {counts} counts, as in Kafka")
+    assert len(lines) == 2
+    told = json.loads(check(tmp_path, text, "--json").output)
+    assert [(it["settings"], it["effect"]) for it in told] == [([beside], "none")]
+
+
+def test_a_listeners_setting_in_capitals(tmp_path: Path) -> None:
+    """Kafka passes over it; here it counts, for a port must not be open because of its letters."""
+    text = "log.dirs=/a\nlisteners=CLIENT://:9093\ninter.broker.listener.name=CLIENT\n"
+    text += "listener.security.protocol.map=CLIENT:PLAINTEXT\n"
+    text += "listener.name.CLIENT.max.connections=9\n"
+    output = check(tmp_path, text).output
+    assert "warning: listener.name.CLIENT.max.connections=9" in output
+    assert "here it counts; write listener.name.client.max.connections" in output
+    output = check(tmp_path, f"{text}listener.name.client.max.connections=7\n").output
+    assert "it has no effect; listener.name.client.max.connections counts" in output
+    text += 'listener.name.CLIENT.SCRAM-SHA-512.sasl.jaas.config=x password="hers";\n'
+    output = check(tmp_path, text).output
+    assert "listener.name.CLIENT.SCRAM-SHA-512.sasl.jaas.config=[hidden]" in output
+    assert "here it counts; write listener.name.client.scram-sha-512.sasl" in output
+
+
 def test_what_kafka_has_and_we_lack_says_whether_it_matters(tmp_path: Path) -> None:
     """A warning where somebody gets less than was asked for, a note where nothing is lost."""
     text = "log.dirs=/a\ndelegation.token.secret.key=k\n"

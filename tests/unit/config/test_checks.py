@@ -47,6 +47,15 @@ REFUSED = [
     (("advertised.listeners=PLAINTEXT://a:1,PLAINTEXT://b:2",), "two listeners are named"),
     (("listeners=PLAINTEXT://0.0.0.0:1",), "no client can connect to 0.0.0.0"),
     (("listeners=PLAINTEXT://:1,A://:2", A_NAMED), "listener A is to offer GSSAPI: Kerberos"),
+    (("listeners=PLAINTEXT://:1,A://:2", A_NAMED), "Set sasl.enabled.mechanisms=SCRAM-SHA-512"),
+    (
+        ("listeners=A://:2", A_NAMED, "inter.broker.listener.name=A", SCRAM),
+        "does not offer it (sasl.enabled.mechanisms); set it to SCRAM-SHA-256",
+    ),
+    (
+        ("authorizer.class.name=kafka.security.auth.SimpleAclAuthorizer",),
+        "Kafka has dropped it; kafka.security.authorizer.AclAuthorizer reads the same rules",
+    ),
     (
         ("listeners=PLAINTEXT://:1,A://:2", A_NAMED, "sasl.enabled.mechanisms=OAUTHBEARER"),
         "listener A: tokens could not be told from forged ones: set sasl.oauthbearer.jwks.endpo",
@@ -209,6 +218,16 @@ def test_a_wrong_value_is_told_once() -> None:
     """Nothing is concluded from a setting that is wrong by itself: its default was not chosen."""
     (found,) = findings("replica.fetch.wait.max.ms=soon", "replica.socket.timeout.ms=1")
     assert str(found).startswith("replica.fetch.wait.max.ms=soon (--override): must be")
+
+
+def test_kerberos_is_refused_once_between_brokers() -> None:
+    """No login module would help a mechanism that is not spoken."""
+    told = findings("listeners=A://:2", A_NAMED, "inter.broker.listener.name=A")
+    (found,) = told
+    assert str(found).endswith(
+        "Kerberos is not spoken here; use SCRAM-SHA-512 over TLS, or certificates. Set "
+        "sasl.enabled.mechanisms=SCRAM-SHA-512, or the protocol of the listener to SSL"
+    )
 
 
 def test_every_check_has_its_case() -> None:

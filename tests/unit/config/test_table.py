@@ -240,11 +240,10 @@ def test_every_row_has_sentences() -> None:
 def test_only_kafkas_own_authorizer_is_known() -> None:
     """Another class would decide otherwise, and no Java is run: it is refused, not passed over."""
     kind = BROKER_SETTINGS["authorizer.class.name"].kind
-    for name in (
-        "kafka.security.authorizer.AclAuthorizer",
-        "kafka.security.auth.SimpleAclAuthorizer",
-    ):
+    for name in ("", "kafka.security.authorizer.AclAuthorizer"):
         assert kind.parse(name) == name
+    with pytest.raises(NotAllowed, match="Kafka has dropped it"):
+        kind.parse("kafka.security.auth.SimpleAclAuthorizer")
     for name in ("org.apache.kafka.metadata.authorizer.StandardAuthorizer", "com.example.Open"):
         assert not _accepts(kind, name)
 

@@ -1,8 +1,20 @@
 """Who this broker is, and what it does on its own."""
 
+from dataclasses import replace
 from typing import Final
 
-from odradek.config.kinds import PORT, duration, flag, number, optional, principals, secret, string
+from odradek.config.kinds import (
+    PORT,
+    Kind,
+    NotAllowed,
+    duration,
+    flag,
+    number,
+    optional,
+    principals,
+    secret,
+    string,
+)
 from odradek.config.kinds import ConfigType as Type
 from odradek.config.setting import BrokerSetting, Importance, Mode
 from odradek.config.versions import kafka_version
@@ -153,14 +165,24 @@ AUDIT_LOG_ALLOWED: Final = BrokerSetting(
     doc="Whether requests that were allowed are written to `audit.log`, too: a line for each "
     "resource of each request.",
 )
-AUTHORIZERS: Final = (
-    "",
-    "kafka.security.authorizer.AclAuthorizer",
-    "kafka.security.auth.SimpleAclAuthorizer",  # its name before Kafka 2.4
-)
+AUTHORIZER: Final = "kafka.security.authorizer.AclAuthorizer"
+FORMER_AUTHORIZER: Final = "kafka.security.auth.SimpleAclAuthorizer"  # which Kafka 3.0 has dropped
+
+
+def _authorizer() -> Kind[str]:
+    known = string(f"|{AUTHORIZER}", f"empty, or {AUTHORIZER}")
+
+    def parse(text: str) -> str:
+        if text == FORMER_AUTHORIZER:
+            raise NotAllowed(f"Kafka has dropped it; {AUTHORIZER} reads the same rules")
+        return known.parse(text)
+
+    return replace(known, parse=parse)
+
+
 AUTHORIZER_CLASS_NAME: Final = BrokerSetting(
     "authorizer.class.name",
-    string("|".join(AUTHORIZERS), f"empty, or {AUTHORIZERS[1]}"),
+    _authorizer(),
     default="",
     importance=Importance.LOW,
     doc="Who may do what: by rules in ZooKeeper, as Kafka's AclAuthorizer keeps them. Left empty, "

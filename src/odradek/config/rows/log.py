@@ -286,3 +286,7 @@ SYNONYMS: Final[Mapping[BrokerSetting[Any], tuple[BrokerSetting[Any], ...]]] = M
     }
 )
 """Settings that say the same in several ways, the one that counts first."""
+SAID_TWICE: Final[Mapping[BrokerSetting[Any], tuple[BrokerSetting[Any], ...]]] = MappingProxyType(
+    {**SYNONYMS, LOG_DIR: (LOG_DIRS, LOG_DIR)}
+)
+"""Likewise, with those that Kafka's tools do not tell as synonyms."""
