@@ -90,6 +90,19 @@ def await_more(producer: SteadyProducer, partitions: set[int]) -> None:
     eventually(lambda: all(len(producer.acknowledged[it]) > counts[it] for it in partitions))
 
 
+def await_unmounted(disk: MountedDisk) -> None:
+    """Until no file of it is open."""
+
+    def is_unmounted() -> bool:
+        try:
+            disk.unmount()
+        except OSError:
+            return False
+        return True
+
+    eventually(is_unmounted, what="nothing keeps a file of the disk open")
+
+
 def breaks_down(disk: MountedDisk) -> None:
     """Every call fails with EIO."""
     disk.break_down()
@@ -132,6 +145,8 @@ def test_a_disk_fails_and_is_replaced_without_a_restart(
         name = str(disk.path)
         rows = odradek("logdirs", "describe", "--broker", "1", "--json").json
         assert {row["log_dir"]: row["state"] for row in rows}[name] == "offline"
+        if fails in {breaks_down, becomes_read_only}:
+            await_unmounted(disk)
         disk.pull()
         disk.insert()
         odradek("logdirs", "replace", name, "--broker", "1")
@@ -142,6 +157,27 @@ def test_a_disk_fails_and_is_replaced_without_a_restart(
     check_kept(producer, read_all(cluster.bootstrap, topic, PARTITIONS))
     cluster.await_isr(topic, 3)
     cluster.check_replicas_equal(topic)
+    drop(cluster, disks, topic)
+
+
+def test_a_disk_that_is_taken_offline_can_be_unmounted(
+    cluster: LiveCluster, disks: list[MountedDisk], odradek: Shell
+) -> None:
+    """Whose logs have just been moved away: the directories that wait for their end are closed."""
+    topic, (disk, other) = "taken", disks
+    cluster.place(topic, *([[1, 2, 3]] * PARTITIONS), **OFTEN)
+    split(disk.path, other.path, topic)
+    with SteadyProducer(cluster.bootstrap, topic, PARTITIONS, **SMALL) as producer:
+        await_more(producer, set(range(PARTITIONS)))
+        odradek("logdirs", "move", str(other.path), topic, "--broker", "1")
+        odradek("logdirs", "offline", str(disk.path), "--broker", "1", "--yes")
+        await_unmounted(disk)
+        disk.insert()
+        odradek("logdirs", "replace", str(disk.path), "--broker", "1")
+        cluster.await_isr(topic, 3)
+        await_more(producer, set(range(PARTITIONS)))
+    assert not producer.failed
+    check_kept(producer, read_all(cluster.bootstrap, topic, PARTITIONS))
     drop(cluster, disks, topic)
 
 

@@ -41,15 +41,17 @@ class _Call(Generic[T]):
         self._result = self._call()
 
     def done(self, error: Exception | None) -> None:
-        """On the loop."""
+        """On the loop. The traceback of an error has this job, which must not have the error."""
         give_back(self._lent, self)
         failed = None if error is None else foreseen(error, self._of)
-        if self.future.done():
+        future = self.future
+        del self.future
+        if future.done():
             return
         if failed is None:
-            self.future.set_result(self._result)
+            future.set_result(self._result)
         else:
-            self.future.set_exception(failed)
+            future.set_exception(failed)
 
 
 def foreseen(error: Exception, *of: PartitionLog | None) -> BrokerError | OSError:
@@ -81,7 +83,10 @@ async def off_loop(
     """
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
     worker.submit(_Call(call, future, lent, of))
-    return await future
+    try:
+        return await future
+    finally:
+        del future  # it has the error, which has this frame, and what the call is about: open files
 
 
 async def drained(worker: Worker) -> None:

@@ -64,6 +64,7 @@ class Beside:
         """The thread, which ends with the process as a rule."""
         while (call := self._calls.get()) is not None:
             call()
+            del call  # it may have a file open, and the next one may never come
 
 
 class _Close:

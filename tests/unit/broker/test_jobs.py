@@ -2,7 +2,10 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+import gc
+import weakref
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -10,12 +13,14 @@ import pytest
 from structlog.testing import capture_logs
 
 from odradek.broker.jobs import drained, off_loop
+from odradek.broker.partitions.lanes import Lane
 from odradek.ports import Worker
+from odradek.runtime.clock import SystemClock
 from odradek.runtime.worker import ThreadWorker
 from odradek.sim.machine import Machine
 from odradek.sim.worker import SimulatedWorker
 from odradek.sim.world import World
-from odradek.storage.errors import JobFailed
+from odradek.storage.errors import JobFailed, StorageError
 
 Talk = Callable[[Worker], Coroutine[Any, Any, None]]
 Run = Callable[[Talk], None]
@@ -140,6 +145,61 @@ def test_an_error_that_nobody_foresees_is_one_of_storage_to_the_caller(run: Run)
 def raise_it(error: Exception) -> None:
     """On the worker."""
     raise error
+
+
+class Opened:
+    """What a call is about: a file, for instance."""
+
+    def raises(self) -> None:
+        """On the worker."""
+        raise FileNotFoundError("gone")
+
+
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    """As a broker nearly has it: cycles stay for hours."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collector")
+def test_a_call_that_raised_is_let_go_of() -> None:
+    """With the files that it had: with one open nobody can unmount the disk."""
+
+    async def talk(worker: Worker) -> None:
+        opened = Opened()
+        kept = weakref.ref(opened)
+        with suppress(FileNotFoundError):
+            await off_loop(worker, opened.raises)
+        del opened
+        await drained(worker)
+        assert kept() is None
+
+    _really(talk)
+
+
+@pytest.mark.usefixtures("no_collector")
+def test_work_of_a_lane_that_raised_is_let_go_of() -> None:
+    """Its error has all frames that it came through, and is in none of them."""
+
+    async def talk(worker: Worker) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            lane = Lane(tasks, SystemClock())
+            opened = Opened()
+            kept = weakref.ref(opened)
+
+            async def work(opened: Opened = opened) -> None:
+                raise StorageError(f"it cannot be done with {opened}")
+
+            with suppress(StorageError):
+                await lane.result(work)
+            del opened, work
+            await drained(worker)
+            await asyncio.sleep(0)
+            assert kept() is None
+
+    _really(talk)
 
 
 def test_who_gives_up_does_not_disturb_the_job(run: Run) -> None:

@@ -1,9 +1,13 @@
 """Small files are replaced whole; few files stay open."""
 
+import errno
+
 import pytest
 
 from odradek.sim.disk import SimulatedDisk
+from odradek.storage.errors import LogDirOffline
 from odradek.storage.files.dir_files import OpenFiles, delete_if_there, read_small, write_small
+from odradek.storage.files.failures import Failures
 
 
 class Reader:
@@ -54,6 +58,28 @@ def test_a_forgotten_file_can_still_be_read() -> None:
     second.held.append(files.open("b", second, create=True))
     assert not first.held
     assert held.read(5, 0) == b"bytes"
+
+
+def test_of_a_disk_that_is_given_up_nothing_is_kept() -> None:
+    """A job that was under way may still open a file; with one open nobody unmounts the disk."""
+    files, late = OpenFiles(SimulatedDisk()), Reader()
+    files.forget_all()
+    file = files.open("a", late, create=True)
+    file.write([b"bytes"], 0)
+    late.held.append(file)
+    files.adopt(late)
+    assert not late.held
+    assert len(files) == 0
+
+
+def test_a_failure_is_noted_without_what_the_call_had_open() -> None:
+    """Its traceback has every file of that call, and the note stays until the disk is replaced."""
+    failures = Failures()
+    with pytest.raises(LogDirOffline), failures.touching("disk"):
+        raise OSError(errno.EIO, "it is broken")
+    ((_, error),) = failures.take()
+    assert (error.errno, error.strerror, error.__traceback__) == (errno.EIO, "it is broken", None)
+    assert failures.failed["disk"].__traceback__ is None
 
 
 def test_a_missing_file_is_the_callers_question() -> None:

@@ -214,8 +214,9 @@ class _Group:
             self._on_error(error)
         self._appends.writes += 1
         self._appends.write_micros += self._micros
+        errors, self._errors = self._errors, {}  # a traceback has this group, and its files
         try:
-            _finish(self._parts, self._errors, self._appends)
+            _finish(self._parts, errors, self._appends)
         finally:
             self._appends.written()
 

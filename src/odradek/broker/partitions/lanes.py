@@ -63,7 +63,7 @@ class Lane:
 
         await self.run(piece)
         if errors:
-            raise errors[0]
+            raise errors.pop()  # and not kept here: it has this frame
         return results[0]
 
     def is_stuck(self, patience: Millis) -> bool:

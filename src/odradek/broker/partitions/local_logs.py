@@ -321,8 +321,11 @@ class LocalLogs:
                 await off_loop(self.workers[log_dir.name], discard, lent=[found])
             except StorageError as error:
                 errors.append(error)
-        if errors:
-            raise errors[0]
+        try:
+            if errors:
+                raise errors[0]
+        finally:
+            errors.clear()  # each has this frame, and with it open files
 
     # Logs change their ends
 

@@ -395,7 +395,10 @@ class ReplicaManager:
         if replica is not None:
             rolled = SegmentRolled()
             replica.roll(rolled, 0)
-            await rolled.future
+            try:
+                await rolled.future
+            finally:
+                del rolled  # it has the error, which has this frame
 
     def on_log_start(self, found: PartitionLog) -> None:
         """Records at the beginning of a log were deleted: followers, or the leader, learn that."""

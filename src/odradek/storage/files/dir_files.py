@@ -39,6 +39,7 @@ class OpenFiles:
     def __init__(self, disk: Disk, count_max: int = OPEN_FILES_MAX) -> None:
         assert count_max > 0, count_max
         self.disk = disk
+        self.is_given_up = False
         self._count_max = count_max
         self._holders: OrderedDict[Holder, None] = OrderedDict()
 
@@ -53,7 +54,13 @@ class OpenFiles:
         return file
 
     def adopt(self, holder: Holder) -> None:
-        """The holder has an open file, and makes room by forgetting the oldest."""
+        """The holder has an open file, and makes room by forgetting the oldest.
+
+        Nothing is kept of a disk that is given up, though a job may still have been under way.
+        """
+        if self.is_given_up:
+            holder.forget_file()
+            return
         self._holders[holder] = None
         while len(self._holders) > self._count_max:
             oldest, _ = self._holders.popitem(last=False)
@@ -70,7 +77,8 @@ class OpenFiles:
         holder.forget_file()
 
     def forget_all(self) -> None:
-        """Drops every file: the disk is given up."""
+        """Drops every file, and keeps none from now on: the disk is given up."""
+        self.is_given_up = True
         while self._holders:
             oldest, _ = self._holders.popitem(last=False)
             oldest.forget_file()

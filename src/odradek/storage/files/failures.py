@@ -8,6 +8,7 @@ until the broker starts again, or its disk is replaced.
 import errno
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
 from typing import Final
 
 from odradek.model.ids import TopicPartition
@@ -32,9 +33,12 @@ class Failures:
         """Told when a directory fails, on the thread that met it: `take` then has it."""
 
     def report(self, log_dir: str, error: OSError) -> LogDirOffline:
-        """Notes the failure; the exception to raise for whatever was being done."""
+        """Notes the failure; the exception to raise for whatever was being done.
+
+        Without the traceback, which has files of the disk: with one open nobody can unmount it.
+        """
         if log_dir not in self.failed:
-            self.failed[log_dir] = error
+            self.failed[log_dir] = copy(error)
             self._reported.append(log_dir)
             self.on_failed()
         return LogDirOffline(f"{log_dir}: {error}")

@@ -156,7 +156,8 @@ class Segment:
             if self._is_copy:
                 file = self._file = self.folder.disk.open(self.path(LOG))
             else:
-                file = self._file = self.folder.files.open(self.path(LOG), self)
+                file = self.folder.files.open(self.path(LOG), self)
+                self._file = None if self.folder.files.is_given_up else file
         return file
 
     def forget_file(self) -> None:
