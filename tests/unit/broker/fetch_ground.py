@@ -133,6 +133,7 @@ class Reading:
         self.cluster.me = ME
         self.timers = Timers(clock)
         self.throttled: set[TopicPartition] = set()
+        self.gone: list[BrokerId] = []  # followers whose connections have ended
         self.throttle = ReplicationThrottle(self.throttled.__contains__)
         deps = FetchDeps(
             replicas,
@@ -144,7 +145,7 @@ class Reading:
             self.throttle,
             selector,
             None,
-            lambda _: None,
+            self.gone.append,
         )
         self.fetches = Fetches(deps, FetchSessions(SeededRandom(1, "sessions"), 10))
         self.know(1, 2, 3)

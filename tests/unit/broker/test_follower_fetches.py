@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from odradek.access.decisions import Decisions
+from odradek.broker.access.authorizer import Authorizer
 from odradek.broker.fetching.fetch_sessions import Slot
 from odradek.broker.fetching.partition_reading import Found, Look
 from odradek.broker.timers import Timer
@@ -17,7 +19,7 @@ from odradek.wire.messages.fetch import (
     ForgottenTopic,
     ReplicaState,
 )
-from tests.unit.broker.fetch_ground import B3, LIFE, RACK_AWARE, Asked, Reading, live, size
+from tests.unit.broker.fetch_ground import B2, B3, LIFE, RACK_AWARE, Asked, Reading, live, size
 from tests.unit.broker.ground import ME, ORDERS, TOPIC_ID
 
 
@@ -38,6 +40,22 @@ def test_a_consumer_reads_what_is_committed_and_a_follower_all() -> None:
         row = t.consume(0).row
         assert row.high_watermark == 2
         assert row.records == t.follow(2, 0, bytes_max=1).row.records
+
+    live(talk)
+
+
+def test_only_brokers_are_followers_whose_end_is_noted() -> None:
+    """Somebody who only says so could have a broker asked whether it lives, at each of its ends."""
+
+    async def talk(t: Reading) -> None:
+        await t.lead()
+        follower = t.follow(2, 0).connection
+        assert follower.at_end is not None
+        follower.at_end()
+        assert t.gone == [B2]
+        access = Authorizer(Decisions(), "BROKERS")
+        t.fetches.deps = t.fetches.deps._replace(access=access)
+        assert t.follow(3, 0).connection.at_end is None
 
     live(talk)
 

@@ -21,6 +21,7 @@ from odradek.broker.fetching.replica_selector import ReplicaSelector
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.replica import Replica
 from odradek.metadata.image import ClusterImage
+from odradek.model.access import Operation
 from odradek.model.ids import BrokerId
 from odradek.model.positions import BrokerEpoch
 from odradek.model.units import SECOND, Millis
@@ -62,7 +63,9 @@ class Fetches:
         now = self.deps.clock.monotonic()
         reader, connection = reader_of(request, version), pending.connection
         if isinstance(reader, Follower) and connection.at_end is None:
-            connection.at_end = partial(self.deps.on_follower_gone, reader.broker)
+            access = self.deps.access
+            if access is None or access.may_on_cluster(connection, Operation.CLUSTER_ACTION):
+                connection.at_end = partial(self.deps.on_follower_gone, reader.broker)
         session = self.sessions.find(request, reader, now, by_id=by_id)
         if session.waiting is not None:
             session.waiting.end()  # a follower has new partitions, and does not wait with them
