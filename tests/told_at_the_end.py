@@ -8,8 +8,15 @@ from typing import Protocol
 class Report(Protocol):
     """Of one phase of a test, as pytest has it."""
 
-    nodeid: str
-    duration: float
+    @property
+    def nodeid(self) -> str:
+        """Its file, then `::`."""
+        ...
+
+    @property
+    def duration(self) -> float:
+        """Seconds."""
+        ...
 
 
 def commands(failed: Iterable[Report], seed: object) -> list[str]:
