@@ -14,7 +14,7 @@ CEILINGS: Final = {
     ("Fetch", 1): 37,
     ("Fetch", 3): 37,
     ("dead leader", 3): 163,
-    ("failed disk", 3): 170,
+    ("failed disk", 3): 172,
 }
 """Whoever makes a way shorter lowers them; docs/architecture.md says what each layer adds."""
 
