@@ -70,6 +70,7 @@ class TlsStream:
         self._room = end.room
         self._early = bytearray()  # what came while a step of the handshake ran
         self._is_stepping = False
+        self._step_task: asyncio.Future[ssl.SSLError | bool] | None = None
         self._waiting: deque[Chunk] = deque()  # not encrypted yet
         self._waiting_bytes = 0
         self._is_reading_file = False
@@ -96,8 +97,8 @@ class TlsStream:
         count = whole_records(self._early)
         self._in.write(self._early[:count])
         del self._early[:count]
-        task = asyncio.get_running_loop().run_in_executor(_STEPS, self._handshake)
-        task.add_done_callback(self._stepped)
+        self._step_task = asyncio.get_running_loop().run_in_executor(_STEPS, self._handshake)
+        self._step_task.add_done_callback(self._stepped)
 
     def _handshake(self) -> ssl.SSLError | bool:
         """In a thread: whether it is done, or why it never will be."""
@@ -112,6 +113,7 @@ class TlsStream:
         return True
 
     def _stepped(self, task: asyncio.Future[ssl.SSLError | bool]) -> None:
+        self._step_task = None
         if task.cancelled():
             return
         self._is_stepping = False
@@ -346,6 +348,8 @@ class TlsStream:
     def closed(self, error: OSError | None) -> None:
         """Its end is told to the receiver, or to who waited for the handshake."""
         self._is_over = True
+        if self._step_task is not None:
+            self._step_task.cancel()  # one that waits for a thread is not done any more
         self._waiting.clear()
         self._waiting_bytes = 0
         reason = self._error or error

@@ -7,10 +7,17 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
 
 import pytest
 
-from odradek.peers.tls_stream import ROOM_BYTES, TlsEnd, TlsStream, whole_records
+from odradek.peers.tls_stream import (
+    ROOM_BYTES,
+    STEPS_AT_ONCE_MAX,
+    TlsEnd,
+    TlsStream,
+    whole_records,
+)
 from odradek.ports import Address, Chunk, Receiver
 from tests.samples.certificate_files import certificates
 
@@ -90,24 +97,32 @@ class Stuck(ssl.SSLObject):
     """Its steps take until `go_on` is set."""
 
     go_on = threading.Event()
+    steps = 0
 
     def do_handshake(self) -> None:
         """One of them."""
+        type(self).steps += 1
         self.go_on.wait()
         super().do_handshake()
+
+
+@cache
+def context_of(kind: type[ssl.SSLObject]) -> ssl.SSLContext:
+    """A listener's."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates("broker.pem"))
+    context.sslobject_class = kind
+    return context
 
 
 class Server:
     """One connection, the listener's side."""
 
     def __init__(self, kind: type[ssl.SSLObject]) -> None:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificates("broker.pem"))
-        context.sslobject_class = kind
         self.below, self.ear = Below(), Ear()
         self.is_secured = False
         room = memoryview(bytearray(ROOM_BYTES))
-        end = TlsEnd(context, room, is_server=True)
+        end = TlsEnd(context_of(kind), room, is_server=True)
         self.tls = TlsStream(
             self.below, end, on_secured=self._secured, on_failed=lambda error: None
         )
@@ -125,14 +140,20 @@ class Server:
             self.tls.received(len(piece))
 
 
+@cache
+def context_of_callers() -> ssl.SSLContext:
+    """They believe the authority of the tests."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(certificates("trusted.crt"))
+    return context
+
+
 class Caller:
     """The client's side, by OpenSSL alone."""
 
     def __init__(self) -> None:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.load_verify_locations(certificates("trusted.crt"))
         self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self.tls = context.wrap_bio(self._in, self._out, server_hostname="localhost")
+        self.tls = context_of_callers().wrap_bio(self._in, self._out, server_hostname="localhost")
 
     def shake(self, heard: bytes = b"") -> bytes:
         """What it says next."""
@@ -238,6 +259,29 @@ def test_a_crowd_of_handshakes_holds_up_nobody_else() -> None:
         finally:
             Stuck.go_on.set()
         await until(lambda: all(server.below.sent for server in crowd))
+
+    asyncio.run(conversation())
+
+
+def test_who_is_gone_is_not_waited_for() -> None:
+    """Of a crowd that has left only those steps are done that had begun."""
+
+    async def conversation() -> None:
+        Stuck.go_on.clear()
+        Stuck.steps = 0
+        crowd = [Server(Stuck) for _ in range(CROWD)]
+        last = Server(Stuck)
+        try:
+            for server in (*crowd, last):
+                server.hear(Caller().shake())
+            for server in crowd:
+                server.tls.closed(None)
+            for _ in range(2):  # the loop tells the threads
+                await asyncio.sleep(0)
+        finally:
+            Stuck.go_on.set()
+        await until(lambda: bool(last.below.sent))
+        assert Stuck.steps <= STEPS_AT_ONCE_MAX + 1
 
     asyncio.run(conversation())
 
