@@ -13,8 +13,8 @@ def test_topics_come_and_go(odradek: Shell) -> None:
         "topic", "list", "--json"
     ).json
     described = odradek("topic", "describe", name)
-    assert described.out.startswith(f"{name}  id ")
-    assert described.out.splitlines()[2].split("\t") == [*"0101100", *"---"]
+    assert described.err.startswith(f"{name}  id ")
+    assert described.rows[0] == [name, *"0101100", *"---"]
     (found,) = odradek("topic", "describe", name, "--json").json
     assert (found["topic"], found["settings"]) == (name, {"retention.ms": "1000"})
     assert len(found["partitions"]) == 3

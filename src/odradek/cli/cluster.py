@@ -12,7 +12,7 @@ from odradek.cli.cluster_roll import roll
 from odradek.cli.failing import FAILED
 from odradek.cli.grammar import Noun
 from odradek.cli.options import options, pasted
-from odradek.cli.printing import print_json, show_table
+from odradek.cli.printing import print_json, show_table, tell
 from odradek.cli.restart_order import order_of
 from odradek.cli.talking import talk
 from odradek.client.cluster import Cluster
@@ -45,7 +45,7 @@ def describe() -> None:
         return
     topics = f"{counted(len(answer.topics), 'topic')}, {counted(partitions, 'partition')}"
     who = "no controller" if controller is None else f"controller {controller}"
-    click.echo(f"cluster {answer.cluster_id}  {who}  {topics}")
+    tell(f"cluster {answer.cluster_id}  {who}  {topics}")
     show_table(BROKER_COLUMNS, rows)
 
 

@@ -19,7 +19,7 @@ from odradek.cli.naming import (
     topic_named,
 )
 from odradek.cli.options import options
-from odradek.cli.printing import print_json, show_outcomes, show_table
+from odradek.cli.printing import is_terminal, print_json, show_outcomes, show_table, tell
 from odradek.cli.talking import talk
 from odradek.client import admin
 from odradek.client.admin import ListedGroups
@@ -120,11 +120,21 @@ def _show_described(found: list[tuple[DescribedGroup, list[Position]]], nothing:
         return
     if not found and nothing:
         click.echo(nothing, err=True)
+    if not is_terminal():
+        for group, rows in found:
+            tell(_summary(group, rows))
+        show_table(
+            ("group", *POSITIONS), [(it.group_id, *row) for it, rows in found for row in rows]
+        )
+        return
     for number, (group, rows) in enumerate(found):
-        members = counted(len(group.members), "member")
-        summary = f"{group.group_id}  {group.group_state}  {members}  {lag_text(rows)}"
-        click.echo(("\n" if number else "") + summary)
+        tell(("\n" if number else "") + _summary(group, rows))
         show_table(POSITIONS, rows)
+
+
+def _summary(group: DescribedGroup, rows: list[Position]) -> str:
+    members = counted(len(group.members), "member")
+    return f"{group.group_id}  {group.group_state}  {members}  {lag_text(rows)}"
 
 
 def lag_text(rows: list[Position]) -> str:

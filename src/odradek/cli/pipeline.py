@@ -18,8 +18,8 @@ from odradek.cli.failing import Failed
 from odradek.cli.grammar import LocalVerb, Noun
 from odradek.cli.numbers import Whole
 from odradek.cli.options import options
-from odradek.cli.pipeline_status import hours_left, show_status, status_document
-from odradek.cli.printing import json_text, print_json, show, show_table
+from odradek.cli.pipeline_status import hours_left, show_statuses, status_document
+from odradek.cli.printing import json_text, print_json, show, show_table, tell
 from odradek.cli.watching import serve_figures
 from odradek.cli.with_spark import (
     SparkChoice,
@@ -172,12 +172,9 @@ def status(file: Path) -> None:
         documents = [status_document(*it) for it in found]
         print_json(documents if many else documents[0])
         return
-    for it in found:
-        if many:
-            click.echo(f"{it[0].archive.table}:")
-        show_status(*it, in_file(file))
+    show_statuses(found, in_file(file), many=many)
     if told.fault is not None:
-        click.echo(f"there may be other tables: {in_file(file)(told.fault)}")
+        tell(f"there may be other tables: {in_file(file)(told.fault)}")
 
 
 @command.command(cls=LocalVerb)

@@ -1,18 +1,19 @@
 """What `odradek pipeline status` shows of one table."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import TYPE_CHECKING, Any, Final
 
 from odradek.cli.cells import Size
-from odradek.cli.printing import show_table
+from odradek.cli.printing import is_terminal, show_table, tell
 from odradek.model.counting import counted
 
 if TYPE_CHECKING:
     from odradek.cli.with_spark import Words
     from odradek.pipelines.definition.definition import Definition
     from odradek.pipelines.definition.status import Status
+
+COLUMNS: Final = ("partition", "table_end", "topic_end", "lag", "waiting")
 
 
 def hours_left(definition: "Definition", found: "Status") -> float | None:
@@ -29,37 +30,58 @@ def hours_left(definition: "Definition", found: "Status") -> float | None:
         return None
 
 
-def show_status(
-    definition: "Definition",
-    found: "Status",
-    hours: float | None,
-    words: "Words",
+def show_statuses(
+    found: "Sequence[tuple[Definition, Status, float | None]]", words: "Words", *, many: bool
 ) -> None:
-    """For a person."""
+    """For a person, table by table; in a pipe all rows stand under one line of names."""
+    if not is_terminal():
+        for definition, it, hours in found:
+            if many:
+                tell(f"{definition.archive.table}:")
+            _tell(definition, it, hours, words)
+        rows = [
+            (*([definition.archive.table] * many), *row)
+            for definition, it, _ in found
+            for row in _rows(it)
+        ]
+        show_table(("table", *COLUMNS) if many else COLUMNS, rows)
+        return
+    for definition, it, hours in found:
+        if many:
+            tell(f"{definition.archive.table}:")
+        if it.exists:
+            show_table(COLUMNS, _rows(it))
+        _tell(definition, it, hours, words)
+
+
+def _rows(found: "Status") -> list[tuple[object, ...]]:
+    return [
+        (f"{it.topic}-{it.partition}", row.end, row.latest, row.lag, _age(row.waiting_seconds))
+        for it, row in found.partitions.items()
+        if found.exists
+    ]
+
+
+def _tell(definition: "Definition", found: "Status", hours: float | None, words: "Words") -> None:
     from odradek.pipelines.errors import Away
 
     if not found.exists:
-        click.echo(f"{definition.archive.table} is not there yet: the first run makes it")
+        tell(f"{definition.archive.table} is not there yet: the first run makes it")
         return
-    rows = [
-        (f"{it.topic}-{it.partition}", row.end, row.latest, row.lag, _age(row.waiting_seconds))
-        for it, row in found.partitions.items()
-    ]
-    show_table(("partition", "table_end", "topic_end", "lag", "waiting"), rows)
     for fault in found.faults:
         word = "waits" if isinstance(fault, Away) else "stops"
-        click.echo(f"the next run {word}: {words(fault)}")
+        tell(f"the next run {word}: {words(fault)}")
     for gap in found.gaps:
-        click.echo(f"not in the table: {gap}")
+        tell(f"not in the table: {gap}")
     held = "unknown rows"
     if found.rows is not None and found.files is not None:
         rows_held, files = counted(found.rows, "row"), counted(found.files, "file")
         held = f"{rows_held} in {files} ({Size(found.bytes)})"
-    click.echo(f"{held}, {_known(found.dead_letters)} dead letters, lag {_known(found.lag)}")
+    tell(f"{held}, {_known(found.dead_letters)} dead letters, lag {_known(found.lag)}")
     if found.keys:
-        click.echo(f"one row for each {', '.join(found.keys)}{_rewritten(found.rewritten)}")
+        tell(f"one row for each {', '.join(found.keys)}{_rewritten(found.rewritten)}")
     if hours is not None:
-        click.echo(f"retention deletes what the table lacks in {hours:.1f} hours")
+        tell(f"retention deletes what the table lacks in {hours:.1f} hours")
 
 
 def status_document(

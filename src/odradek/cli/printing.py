@@ -1,8 +1,9 @@
 """How verbs print: a table, an outcome, a document. People, scripts and programs read the same.
 
-On a terminal a table is aligned, and nothing is cut. Elsewhere its columns are
-separated by tabs, under one line of names. With `--json` each row is an object whose keys are the
-columns' names, and bytes that are no text are `{"base64": "..."}`.
+On a terminal a table is aligned, and nothing is cut. Elsewhere its columns are separated by tabs,
+under one line of names, and nothing else stands there: what is said about it goes to stderr. With
+`--json` each row is an object whose keys are the columns' names, and bytes that are no text are
+`{"base64": "..."}`.
 """
 
 import base64
@@ -70,6 +71,11 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]], nothing
         click.echo(_bold(name))
     for line in lines:
         click.echo(line)
+
+
+def tell(text: str) -> None:
+    """A sentence about a table: above it on a terminal; elsewhere rows alone are on stdout."""
+    click.echo(text, err=not is_terminal())
 
 
 def tell_table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

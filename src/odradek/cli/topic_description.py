@@ -9,7 +9,7 @@ from odradek.cli.aligning import GAP, LINE
 from odradek.cli.grammar import Verb
 from odradek.cli.naming import TOPIC, topics_named
 from odradek.cli.options import options
-from odradek.cli.printing import is_terminal, print_json, show_table
+from odradek.cli.printing import is_terminal, print_json, show_table, tell
 from odradek.cli.talking import talk
 from odradek.client import admin
 from odradek.client.cluster import Cluster
@@ -54,21 +54,35 @@ def describe(*, names: tuple[str, ...], internal: bool) -> None:
     if options().as_json:
         print_json([it._asdict() for it in found])
         return
+    if not is_terminal():
+        for it in found:
+            tell(GAP.join((_head(it), *_settings(it))))
+        rows = [(it.topic, *row) for it in found for row in _rows(it, (*COLUMNS, *CHANGES))]
+        show_table(("topic", *COLUMNS, *CHANGES), rows)
+        return
     for number, it in enumerate(found):
-        factor = counted(it.replication_factor, "replica")
-        settings = [f"{name}={value}" for name, value in it.settings.items()]
-        head = GAP.join((it.topic, f"id {it.id}", factor, *settings))
-        if is_terminal() and len(head) > LINE:
-            head = f"\n{GAP}".join((GAP.join((it.topic, f"id {it.id}", factor)), *settings))
-        click.echo(("\n" if number else "") + head)
-        shown = COLUMNS + tuple(
-            name for name in CHANGES if any(row[name] for row in it.partitions) or not is_terminal()
-        )
-        rows = [
-            tuple(row[name] or None if name in CHANGES else row[name] for name in shown)
-            for row in it.partitions
-        ]
-        show_table(shown, rows)
+        head = GAP.join((_head(it), *_settings(it)))
+        if len(head) > LINE:
+            head = f"\n{GAP}".join((_head(it), *_settings(it)))
+        tell(("\n" if number else "") + head)
+        changes = (name for name in CHANGES if any(row[name] for row in it.partitions))
+        shown = (*COLUMNS, *changes)
+        show_table(shown, _rows(it, shown))
+
+
+def _head(it: Description) -> str:
+    return GAP.join((it.topic, f"id {it.id}", counted(it.replication_factor, "replica")))
+
+
+def _settings(it: Description) -> list[str]:
+    return [f"{name}={value}" for name, value in it.settings.items()]
+
+
+def _rows(it: Description, shown: tuple[str, ...]) -> list[tuple[object, ...]]:
+    return [
+        tuple(row[name] or None if name in CHANGES else row[name] for name in shown)
+        for row in it.partitions
+    ]
 
 
 async def _described(
