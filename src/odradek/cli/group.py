@@ -20,6 +20,7 @@ from odradek.cli.naming import (
 )
 from odradek.cli.options import options
 from odradek.cli.printing import is_terminal, print_json, show_outcomes, show_table, tell
+from odradek.cli.states import State
 from odradek.cli.talking import talk
 from odradek.client import admin
 from odradek.client.admin import ListedGroups
@@ -35,6 +36,16 @@ from odradek.wire.prefixed import read_prefixed
 
 POSITIONS = ("topic", "partition", "committed", "end", "lag", "member", "client", "host")
 MEMBERS = ("group", "member", "client", "host", "partitions", "assignment")
+STATES = (
+    "PreparingRebalance",
+    "CompletingRebalance",
+    "Stable",
+    "Dead",
+    "Empty",
+    "Assigning",
+    "Reconciling",
+)
+"""Those that Kafka has; a group of ours has one of the first five."""
 CONSUMER = "consumer"
 NO_GROUP = "no group is there"
 
@@ -62,7 +73,13 @@ command.add_command(group_reset.reset_offsets)
 
 @command.command(name="list")
 @click.argument("names", nargs=-1, type=GROUP)
-@click.option("--state", "states", multiple=True, help="Only groups in this state, such as Empty.")
+@click.option(
+    "--state",
+    "states",
+    type=State(STATES),
+    multiple=True,
+    help="Only groups in this state, such as Empty.",
+)
 def list_groups(*, names: tuple[str, ...], states: tuple[str, ...]) -> None:
     """List groups.
 
@@ -70,14 +87,13 @@ def list_groups(*, names: tuple[str, ...], states: tuple[str, ...]) -> None:
     """
     told = talk(groups_told)
     wanted = set(groups_among(told, names))
-    lowered = {state.lower() for state in states}
     rows = [
         (group.group_id, group.group_state, group.protocol_type)
         for group in told.groups
-        if group.group_id in wanted and (not lowered or group.group_state.lower() in lowered)
+        if group.group_id in wanted and (not states or group.group_state in states)
     ]
     show_table(("group", "state", "protocol"), rows, "" if told.unreadable else NO_GROUP)
-    end_if_unreadable(told, names)
+    end_if_unreadable(told.unreadable, names)
 
 
 @command.command()
@@ -100,7 +116,7 @@ def describe(*, names: tuple[str, ...]) -> None:
 
     told, found = talk(ask)
     _show_described(found, "" if told.unreadable else NO_GROUP)
-    end_if_unreadable(told, names)
+    end_if_unreadable(told.unreadable, names)
 
 
 def _show_described(found: list[tuple[DescribedGroup, list[Position]]], nothing: str) -> None:
@@ -207,7 +223,7 @@ def members(*, names: tuple[str, ...]) -> None:
 
     told, rows = talk(ask)
     show_table(MEMBERS, rows, "" if told.unreadable else "no member is there")
-    end_if_unreadable(told, names)
+    end_if_unreadable(told.unreadable, names)
 
 
 @command.command(cls=DestroyingVerb)

@@ -17,6 +17,7 @@ from odradek.cli.options import options, pasted
 from odradek.client import admin
 from odradek.client.admin import ListedGroups
 from odradek.client.cluster import Cluster
+from odradek.client.errors import UnreadableLog
 from odradek.model.counting import counted
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
@@ -103,11 +104,11 @@ def groups_among(told: ListedGroups, names: Sequence[str]) -> list[str]:
         raise
 
 
-def end_if_unreadable(told: ListedGroups, names: Sequence[str]) -> None:
-    """Says whose groups were left out, in the exit code too; none is where all are named whole."""
-    if not told.unreadable or (names and not any(map(is_pattern, names))):
+def end_if_unreadable(unreadable: Sequence[UnreadableLog], names: Sequence[str]) -> None:
+    """Says what was left out, in the exit code too; nothing is where all are named whole."""
+    if not unreadable or (names and not any(map(is_pattern, names))):
         return
-    for error in told.unreadable:
+    for error in unreadable:
         click.echo(f"odradek: {error.told}: they are left out", err=True)
     click.echo(f"  next: {pasted(UNREADABLE)}", err=True)
     raise SystemExit(FAILED)

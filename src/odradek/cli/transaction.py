@@ -8,15 +8,17 @@ from odradek.cli.cells import Moment
 from odradek.cli.confirming import confirm
 from odradek.cli.failing import FAILED, Failed
 from odradek.cli.grammar import DestroyingVerb, Noun
-from odradek.cli.naming import TOPIC, topics_named
+from odradek.cli.naming import TOPIC, brokers_that_answer, end_if_unreadable, topics_named
 from odradek.cli.numbers import Whole
 from odradek.cli.printing import show_outcomes, show_table
+from odradek.cli.states import State
 from odradek.cli.talking import talk
 from odradek.client import transactions
 from odradek.client.cluster import Cluster
-from odradek.client.transactions import Looked, OpenTransaction
+from odradek.client.transactions import Listed, ListedTransactions, Looked, OpenTransaction
 from odradek.model.ids import TopicPartition
 from odradek.model.units import MINUTE, Timestamp
+from odradek.wire.messages.list_transactions import ListTransactionsRequest
 
 DESCRIBED: Final = (
     "transactional_id",
@@ -37,6 +39,16 @@ OPEN: Final = (
     "start_offset",
     "last_timestamp",
 )
+STATES: Final = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+)
 LATE_MINUTES: Final = 15
 
 
@@ -46,11 +58,29 @@ def command() -> None:
 
 
 @command.command(name="list")
-@click.option("--state", "states", multiple=True, help="Only those in this state, as Ongoing.")
+@click.option(
+    "--state",
+    "states",
+    type=State(STATES),
+    multiple=True,
+    help="Only those in this state, as Ongoing.",
+)
 def list_transactions(*, states: tuple[str, ...]) -> None:
     """List transactional ids, with their coordinators and states."""
-    found = talk(lambda cluster: transactions.list_transactions(cluster, states))
-    show_table(transactions.Listed._fields, found, "no transactional id is known")
+    told = talk(lambda cluster: _told(cluster, ListTransactionsRequest(states)))
+    nothing = "" if told.unreadable else "no transactional id is known"
+    show_table(Listed._fields, told.found, nothing)
+    end_if_unreadable(told.unreadable, ())
+
+
+async def _told(cluster: Cluster, request: ListTransactionsRequest) -> ListedTransactions:
+    """Those of the brokers that answer; the others are told."""
+
+    async def attempt() -> ListedTransactions:
+        brokers = await brokers_that_answer(cluster, ())
+        return await transactions.transactions_of(cluster, brokers, request)
+
+    return await cluster.patiently(attempt)
 
 
 @command.command()
@@ -62,7 +92,8 @@ def describe(*, names: tuple[str, ...]) -> None:
         rows: list[tuple[object, ...]] = []
         for name in names:
             state = await transactions.describe(cluster, name)
-            listed = await transactions.list_transactions(cluster, (), [state.producer_id])
+            request = ListTransactionsRequest((), [state.producer_id])
+            listed = (await _told(cluster, request)).found
             coordinators = [it.coordinator for it in listed if it.transactional_id == name]
             started = state.transaction_start_time_ms
             rows.append(

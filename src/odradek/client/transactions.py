@@ -39,6 +39,13 @@ class Listed(NamedTuple):
     state: str
 
 
+class ListedTransactions(NamedTuple):
+    """By id, and who cannot read the logs of others."""
+
+    found: list[Listed]
+    unreadable: list[UnreadableLog]
+
+
 class OpenTransaction(NamedTuple):
     """In one partition."""
 
@@ -70,32 +77,47 @@ async def list_transactions(
     *,
     longer_than: int = -1,
 ) -> list[Listed]:
-    """Those of every coordinator, all of which are asked at the same time.
+    """Those of every coordinator, and of none if some cannot be read.
 
     With `longer_than` those that have been open for more than so many milliseconds.
     """
-    request = ListTransactionsRequest(states, producers, longer_than)
 
-    async def of(broker: BrokerId) -> list[Listed]:
+    async def attempt() -> list[Listed]:
+        await cluster.refresh([])
+        request = ListTransactionsRequest(states, producers, longer_than)
+        told = await transactions_of(cluster, sorted(cluster.brokers), request)
+        if told.unreadable:
+            raise told.unreadable[0]
+        return told.found
+
+    return await cluster.patiently(attempt)
+
+
+async def transactions_of(
+    cluster: Cluster, brokers: Iterable[BrokerId], request: ListTransactionsRequest
+) -> ListedTransactions:
+    """Those that these brokers coordinate, all of which are asked at the same time."""
+
+    async def of(broker: BrokerId) -> tuple[list[Listed], UnreadableLog | None]:
         answer = await (await cluster.broker(broker)).ask(request)
-        if answer.error_code == ErrorCode.KAFKA_STORAGE_ERROR:
-            raise UnreadableLog(broker, "transactional ids")
-        check(answer.error_code)
+        is_unreadable = answer.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+        if not is_unreadable:
+            check(answer.error_code)
         if answer.unknown_state_filters:
             raise Refused(
                 ErrorCode.INVALID_REQUEST, f"no state {answer.unknown_state_filters[0]!r}"
             )
-        return [
+        rows = [
             Listed(it.transactional_id, broker, it.producer_id, it.transaction_state)
             for it in answer.transaction_states
         ]
+        return rows, UnreadableLog(broker, "transactional ids") if is_unreadable else None
 
-    async def attempt() -> list[Listed]:
-        await cluster.refresh([])
-        found = await asyncio.gather(*map(of, sorted(cluster.brokers)))
-        return sorted(it for some in found for it in some)
-
-    return await cluster.patiently(attempt)
+    told = await asyncio.gather(*map(of, brokers))
+    return ListedTransactions(
+        sorted(it for rows, _ in told for it in rows),
+        [it for _, it in told if it is not None],
+    )
 
 
 async def describe(cluster: Cluster, transactional_id: str) -> TransactionState:

@@ -15,6 +15,7 @@ from odradek.sim.cluster_scenario import ClusterScenario, staged
 from odradek.sim.scenario_clients import Client
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest
 from odradek.wire.messages.list_groups import ListGroupsRequest
+from odradek.wire.messages.list_transactions import ListTransactionsRequest
 from tests.scenarios.cluster.spoilt import spoil
 
 ORDERS = TopicPartition("orders", 0)
@@ -92,6 +93,23 @@ def test_a_list_of_transactions_says_that_some_cannot_be_read(t: ClusterScenario
     listing = transactions.list_transactions(shop.cluster)
     assert shop.refusal_of(listing) is ErrorCode.KAFKA_STORAGE_ERROR
     assert t.world.loop.time() - began < PATIENCE / SECOND
+
+
+@staged(settings={**ONE_COPY, "transaction.state.log.num.partitions": "2"})
+def test_who_lists_transactions_sees_those_that_can_be_read(t: ClusterScenario) -> None:
+    """And who has others; what decides by the whole list is refused."""
+    shop = t.client("shop")
+    names = [f"copier-{number}" for number in range(8)]
+    for name in names:
+        begin = InitProducerIdRequest(name, 60_000)
+        shop.does(shop.cluster.ask_coordinator(name, begin, TRANSACTION, version=4))
+    alone = spoilt_at_a_start(t, TRANSACTION_STATE_TOPIC)
+    every, request = [*map(BrokerId, t.brokers)], ListTransactionsRequest()
+    told = shop.does(transactions.transactions_of(shop.cluster, every, request))
+    assert [f"broker {alone} cannot" in str(it) for it in told.unreadable] == [True]
+    assert 0 < len(told.found) < len(names)
+    listing = transactions.list_transactions(shop.cluster)
+    assert shop.refusal_of(listing) is ErrorCode.KAFKA_STORAGE_ERROR
 
 
 @staged(settings=ONE_COPY)

@@ -1,6 +1,7 @@
 """ListTransactions (key 66), versions 0 and 1: the transactional ids that are coordinated here.
 
-v1 those alone whose transaction has been open for so long.
+v1 those alone whose transaction has been open for so long. Where a log cannot be read, the answer
+has those of the others, and an error: a client that waited would wait for an operator.
 Skipped: v2, patterns: a client could send one that takes for ever.
 """
 
@@ -10,7 +11,6 @@ from odradek.broker.access.need import Served
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
-from odradek.coordinator.errors import CoordinatorUnreadable
 from odradek.coordinator.transactions.states import State
 from odradek.coordinator.transactions.values import Transaction
 from odradek.model.access import Operation, ResourceType
@@ -44,14 +44,11 @@ def handle(services: Services, pending: PendingRequest, request: ListTransaction
     """
     transactions = services.transactions
     known, is_loading = [*transactions.all_known()], transactions.is_loading
-    unreadable = [*transactions.unreadable()]
-    if (known or is_loading or unreadable) and not transactions.may_answer():
+    is_unreadable = any(transactions.unreadable())
+    if (known or is_loading or is_unreadable) and not transactions.may_answer():
         raise MayBeReplaced("this broker may coordinate transactions no more")
     if is_loading:
         raise StillLoading("transactions are still being read")
-    if unreadable:
-        partition, why = unreadable[0]
-        raise CoordinatorUnreadable(f"{partition}: {why}")
     access, client, now = services.access, pending.connection, services.doors.clock.wall()
     found = [
         TransactionState(name, it.identity.producer_id, it.state.title)
@@ -63,7 +60,8 @@ def handle(services: Services, pending: PendingRequest, request: ListTransaction
         )
     ]
     unknown = [state for state in request.state_filters if state not in STATES]
-    pending.answer(ListTransactionsResponse(0, ErrorCode.NONE, unknown, found))
+    code = ErrorCode.KAFKA_STORAGE_ERROR if is_unreadable else ErrorCode.NONE
+    pending.answer(ListTransactionsResponse(0, code, unknown, found))
 
 
 def _is_asked(request: ListTransactionsRequest, it: Transaction, now: Timestamp) -> bool:

@@ -1,0 +1,25 @@
+"""Groups and transactions by their states: one that there is not is refused, none is left out."""
+
+import pytest
+from click.testing import CliRunner
+
+from odradek.cli import group, transaction
+from odradek.cli.root import command
+from odradek.coordinator.groups.states import PREDECESSORS
+from odradek.coordinator.transactions.states import State
+
+
+@pytest.mark.parametrize(
+    ("noun", "known"), [("group", group.STATES), ("transaction", transaction.STATES)]
+)
+def test_a_state_that_there_is_not_is_refused(noun: str, known: tuple[str, ...]) -> None:
+    """With those that there are: a list without a row would say that nothing is in it."""
+    refused = CliRunner().invoke(command, [noun, "list", "--state", "Nope"])
+    assert refused.exit_code == 2
+    assert all(state in refused.output for state in known), refused.output
+
+
+def test_every_state_can_be_asked_for() -> None:
+    """What a coordinator may say of a group, or of a transactional id."""
+    assert {state.title for state in State} == {*transaction.STATES}
+    assert {state.name for state in PREDECESSORS} <= {*group.STATES}
