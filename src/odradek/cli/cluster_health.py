@@ -5,7 +5,8 @@ metadata, which tells less: not why a live replica may not lead, nor what a dele
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -62,6 +63,11 @@ APART: Final = Millis(5 * SECOND)
 CORRUPT_NEXT: Final = "mended once another replica is in sync; look at the disk"
 COORDINATOR_REFUSES: Final = "coordinator refuses"
 BROKERS_APART: Final = "brokers apart"
+FOLLOWS: Final = re.compile(
+    r"broker (\d+) has not caught up(?: with broker (\d+))? yet$"
+    r"|broker \d+ does not reach broker (\d+):"
+)
+"""Causes that may have one of their own: that a broker which they name does not answer."""
 REFUSES_NEXT: Final = (
     "start the brokers of its other replicas, else runbook A coordinator that refuses"
 )
@@ -124,9 +130,29 @@ def spans(numbers: Iterable[int]) -> str:
 async def sick(cluster: Cluster) -> list[Sick]:
     """All that is wrong."""
     found = await decided_problems(cluster)
-    silent, sick_dirs = await _asked_of_brokers(cluster, sorted(cluster.brokers))
+    silent, told = await _asked_of_brokers(cluster, sorted(cluster.brokers))
     left = await _left_throttle(cluster, sorted(cluster.brokers.keys() - silent))
-    return [*found, *sick_dirs, *left]
+    return [*by_silence([*found, *told], silent), *left]
+
+
+def by_silence(found: Iterable[Sick], silent: Container[int]) -> list[Sick]:
+    """What follows from a broker that does not answer has that for its cause.
+
+    One that has just died is registered until its session is over: until then the controller says
+    that it, or its followers, have not caught up, and these that they do not reach it.
+    """
+    kept: dict[tuple[str, str], dict[str, list[int]]] = {}
+    for it in found:
+        match = FOLLOWS.match(it.cause)
+        named = [] if match is None else [int(number) for number in match.groups() if number]
+        gone = [number for number in named if number in silent]
+        if gone and it.problem == BROKERS_APART:
+            continue
+        cause = f"broker {gone[0]} does not answer" if gone else it.cause
+        partitions = kept.setdefault((cause, it.problem), {})
+        for topic, numbers in it.partitions.items():
+            partitions[topic] = sorted({*partitions.get(topic, ()), *numbers})
+    return [Sick(cause, problem, where) for (cause, problem), where in kept.items()]
 
 
 async def decided_problems(cluster: Cluster) -> list[Sick]:

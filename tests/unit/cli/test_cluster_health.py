@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.cli import cluster_health
-from odradek.cli.cluster_health import DISK_FULL, DISK_NEARLY_FULL, lack_of_room
+from odradek.cli.cluster_health import DISK_FULL, DISK_NEARLY_FULL, Sick, lack_of_room
 from odradek.controller import health
 from odradek.model.units import GIB, MIB
 from tests.external import tools
@@ -50,6 +50,35 @@ def test_alert_and_health_mean_the_same_by_often() -> None:
     text = (tools.ROOT / "deploy" / "prometheus" / "alerts.yml").read_text()
     assert cluster_health.OFTEN_WITHIN == 30 * 60_000
     assert f"activecontrollercount[30m])) > {2 * cluster_health.MOVES_MAX}" in text
+
+
+def test_what_follows_from_a_silent_broker_has_that_for_its_cause() -> None:
+    """One line for each effect, whichever of its followers and leaders says so; others stay."""
+    out, apart = health.OUT_OF_SYNC, cluster_health.BROKERS_APART
+    silence = Sick("connection refused", "no answer from broker 3")
+    offline = Sick("the replica on broker 3 is offline", out, {"orders": [7]})
+    others = Sick("broker 1 has not caught up with broker 2 yet", out, {"orders": [9]})
+    found = cluster_health.by_silence(
+        [
+            Sick("broker 3 has not caught up with broker 1 yet", out, {"orders": [0, 4]}),
+            Sick("broker 2 has not caught up with broker 3 yet", out, {"orders": [2], "x": [0]}),
+            Sick("broker 3 has not caught up yet", health.NO_LEADER, {"orders": [5]}),
+            others,
+            offline,
+            silence,
+            Sick("broker 1 does not reach broker 3: refused", apart, {"orders": [2]}),
+            Sick("broker 3 does not reach broker 1: refused", apart, {"orders": [2]}),
+        ],
+        {3},
+    )
+    assert found == [
+        Sick("broker 3 does not answer", out, {"orders": [0, 2, 4], "x": [0]}),
+        Sick("broker 3 does not answer", health.NO_LEADER, {"orders": [5]}),
+        others,
+        offline,
+        silence,
+        Sick("broker 3 does not reach broker 1: refused", apart, {"orders": [2]}),
+    ]
 
 
 def test_the_first_controller_has_not_moved() -> None:
