@@ -41,7 +41,8 @@ def test_readme_can_be_followed_twice(tmp_path: Path) -> None:
         pytest.skip("installs packages; ./dev test does")
     folder = tmp_path / "odradek"
     shutil.copytree(tools.ROOT, folder, ignore=shutil.ignore_patterns(*NOT_OURS))
-    start, then = BLOCK.findall((folder / "README.md").read_text())
+    start, then, everything = BLOCK.findall((folder / "README.md").read_text())
+    assert everything == "./dev test\n"  # of which this is one
     outputs = [follow(folder, start, then) for _ in range(2)]
     for number, said in enumerate(outputs, 1):
         assert said.count("\n1\n") + said.startswith("1\n") == number, said
