@@ -25,6 +25,7 @@ SECONDS_OF_A_TEST: Final = {
     "tests/compat/": 0.3,
     "tests/crash/": 1.0,
     "tests/fuzz/": 16.0,
+    "tests/house/": 1.0,
     "tests/live/": 10.0,
     "tests/pipelines/": 0.5,
     "tests/property/": 0.3,
@@ -64,6 +65,8 @@ SECONDS_OF_A_FILE: Final = {
     "tests/pipelines/upserts/test_upsert_on_spark.py": 75,
     "tests/simulation/test_many_partitions.py": 45,
     "tests/simulation/test_seeds.py": 500,
+    "tests/unit/broker/test_client_quotas.py": 20,
+    "tests/unit/sim/test_simulation.py": 25,
 }
 """Of those whose few tests last long: by their number they would begin last, and all would wait."""
 
