@@ -44,6 +44,10 @@ def test_a_throttle_between_log_dirs_that_was_left_is_named(
     assert named in odradek("logdirs", "describe").err
     assert named in odradek("partition", "reassignments").err
     assert "throttle left" not in odradek.run("cluster", "health").out
+    changed = odradek("partition", "throttle", "400K")
+    assert changed.out == "moves between log dirs of broker 1: 400.0 KiB/s\n"
+    named = named.replace("300.0", "400.0")
+    assert named in odradek("logdirs", "describe").err
     with monkeypatch.context() as patch:
         patch.setattr(cluster_health, "STANDS", 1)
         eventually(

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from odradek.cli import throttle
 from odradek.cli.cells import Size, cell
+from odradek.cli.log_dir_throttle import copies
 from odradek.cli.logdirs import log_dirs_of
 from odradek.cli.naming import answer_seconds, silence
 from odradek.client.cluster import Cluster
@@ -32,7 +33,6 @@ from odradek.model.errors import BrokerError, ErrorCode, UnsupportedVersion
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.moments import moment_text
 from odradek.model.units import MIB, SECOND, Millis
-from odradek.peers.errors import ConnectionGone
 from odradek.wire.messages.describe_log_dirs import DescribeLogDirsResult
 from odradek.wire.messages.metadata import MetadataResponse, MetadataResponsePartition
 
@@ -170,19 +170,9 @@ async def _left_throttle(cluster: Cluster, brokers: Iterable[BrokerId]) -> list[
     told: list[str] = []
     if found.moves and not await reassignments_if_known(cluster):
         told = [throttle.told(found.moves)]
-    idle = {it: rate for it, rate in found.log_dirs.items() if not await _copies(cluster, it)}
+    idle = {it: rate for it, rate in found.log_dirs.items() if not await copies(cluster, it)}
     told += [throttle.told_of_log_dirs(idle)] if idle else []
     return [Sick(f"{it}, and nothing is moved: {throttle.LIFT}", THROTTLE_LEFT) for it in told]
-
-
-async def _copies(cluster: Cluster, broker: int) -> bool:
-    """Whether it copies a replica from one of its log dirs to another."""
-    try:
-        log_dirs = await log_dirs_of(cluster, BrokerId(broker))
-    except ConnectionGone:
-        return False
-    rows = (row for it in log_dirs for topic in it.topics for row in topic.partitions)
-    return any(row.is_future_key for row in rows)
 
 
 async def deletions_that_wait(cluster: Cluster) -> dict[str, list[str]]:

@@ -1,16 +1,20 @@
 """The bound on what a broker copies between its log dirs: it belongs to the verb that sets it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import click
 
 from odradek.cli import throttle
 from odradek.cli.failing import Failed
+from odradek.cli.naming import brokers_that_answer
 from odradek.cli.options import pasted
 from odradek.cli.throttle import LIFT, LOG_DIRS_RATE, Bound
 from odradek.client import admin
 from odradek.client.cluster import Cluster
+from odradek.model.ids import BrokerId
+from odradek.peers.errors import ConnectionGone
+from odradek.wire.messages.describe_log_dirs import DescribeLogDirsRequest
 
 
 @asynccontextmanager
@@ -28,6 +32,8 @@ async def between_log_dirs(
         before = None
     if rate is None:
         yield bound
+        if ends and before is None:  # what `partition throttle` has set meanwhile
+            await _drop_if_idle(cluster, broker)
         return
     await _set(cluster, broker, rate)
     try:
@@ -42,6 +48,37 @@ async def between_log_dirs(
         await _set(cluster, broker, before)
     else:
         _tell_that_it_stays()
+
+
+async def change_between_log_dirs(cluster: Cluster, brokers: Sequence[int], rate: int) -> None:
+    """Of what these copy; where a copy has ended meanwhile nobody else would take it away."""
+    before = (await throttle.rates(cluster)).log_dirs
+    for broker in brokers:
+        await _set(cluster, broker, rate)
+        if broker not in before:
+            await _drop_if_idle(cluster, broker)
+
+
+async def brokers_that_copy(cluster: Cluster) -> list[int]:
+    """Those of which a replica is on its way to another log dir."""
+    brokers = await brokers_that_answer(cluster, ())
+    return [it for it in brokers if await copies(cluster, it)]
+
+
+async def copies(cluster: Cluster, broker: int) -> bool:
+    """Whether it copies a replica from one of its log dirs to another."""
+    try:
+        answer = await (await cluster.broker(BrokerId(broker))).ask(DescribeLogDirsRequest(None))
+    except ConnectionGone:
+        return False
+    rows = (row for it in answer.results for topic in it.topics for row in topic.partitions)
+    return any(row.is_future_key for row in rows)
+
+
+async def _drop_if_idle(cluster: Cluster, broker: int) -> None:
+    is_set = broker in (await throttle.rates(cluster)).log_dirs
+    if is_set and not await copies(cluster, broker):
+        await throttle.drop_log_dirs_rate(cluster, broker)
 
 
 async def _set(cluster: Cluster, broker: int, rate: int | None) -> None:

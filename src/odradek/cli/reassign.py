@@ -12,6 +12,7 @@ from odradek.cli.cells import Size
 from odradek.cli.cordon import cordoned
 from odradek.cli.failing import FAILED, Failed
 from odradek.cli.grammar import Verb
+from odradek.cli.log_dir_throttle import brokers_that_copy, change_between_log_dirs
 from odradek.cli.moving import (
     COLUMNS,
     How,
@@ -30,7 +31,7 @@ from odradek.cli.printing import show, show_table
 from odradek.cli.reassigning import sizes_of
 from odradek.cli.reassignment_file import Plan, plan_of
 from odradek.cli.talking import talk
-from odradek.cli.throttle import LIFT, RATE
+from odradek.cli.throttle import LIFT, RATE, among
 from odradek.client.cluster import Cluster
 from odradek.client.placement_admin import Ongoing, reassignments
 from odradek.client.reassignment_plan import Room, TooFewBrokers, planned
@@ -181,8 +182,9 @@ def list_reassignments() -> None:
 def throttle_(*, rate: str) -> None:
     """Change the throttle of the moves that are under way, or take it away.
 
-    RATE is in bytes a second, such as 20M. With `none` every throttle is taken away that was set on
-    brokers and topics, also one that another command has left behind.
+    RATE is in bytes a second, such as 20M, between brokers and between log dirs. With `none` every
+    throttle is taken away that was set on brokers and topics, also one that another command has
+    left behind.
     """
     wanted = None if rate == "none" else RATE.convert(rate, None, None)
 
@@ -193,14 +195,21 @@ def throttle_(*, rate: str) -> None:
             what = f"{counted(len(brokers), 'broker')}, {counted(len(topics), 'topic')}"
             return f"throttle taken from {what}", {"brokers": brokers, "topics": topics}
         ongoing = await reassignments(cluster)
-        if not ongoing:
+        copying = await brokers_that_copy(cluster)
+        if not ongoing and not copying:
             next_step = "partition reassign, broker drain and logdirs move take --throttle"
             raise Failed("no partition is being moved: there is nothing to throttle", next_step)
-        await change_throttle(cluster, ongoing, wanted)
-        text = f"{counted(len(ongoing), 'reassignment')}: {throttle.text_of(wanted)}"
+        bounded = [counted(len(ongoing), "reassignment")] if ongoing else []
+        if ongoing:
+            await change_throttle(cluster, ongoing, wanted)
+        if copying:
+            await change_between_log_dirs(cluster, copying, wanted)
+            bounded.append(f"moves between log dirs of {among(copying)}")
+        text = f"{', '.join(bounded)}: {throttle.text_of(wanted)}"
         stays = f"where no command waits for the moves, it stays behind them: {LIFT}"
         click.echo(pasted(stays), err=True)
-        return text, {"reassignments": len(ongoing), "bytes_per_second": wanted}
+        fields = {"reassignments": len(ongoing), "log_dirs_of": copying}
+        return text, {**fields, "bytes_per_second": wanted}
 
     text, fields = talk(ask)
     show(fields, text)

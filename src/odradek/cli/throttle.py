@@ -108,9 +108,13 @@ async def rates_of(cluster: Cluster, brokers: Iterable[BrokerId]) -> Rates:
 
 def told(found: Mapping[int, int], what: str = "a throttle") -> str:
     """A sentence's beginning; `found` is not empty."""
-    many = "broker" if len(found) == 1 else "brokers"
-    names = ", ".join(map(str, found))
-    return f"{what} of {text_of(min(found.values()))} is set on {many} {names}"
+    return f"{what} of {text_of(min(found.values()))} is set on {among(found)}"
+
+
+def among(brokers: Collection[int]) -> str:
+    """By their numbers."""
+    many = "broker" if len(brokers) == 1 else "brokers"
+    return f"{many} {', '.join(map(str, brokers))}"
 
 
 def told_of_log_dirs(found: Mapping[int, int]) -> str:
