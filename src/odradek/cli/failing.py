@@ -8,6 +8,8 @@
 | 3 | no broker answered, or not within `--timeout`, or another server listens there |
 | 130 | interrupted by Ctrl-C |
 | 141 | the reader of the output closed its pipe, as `head` does |
+
+With 3 a change that was sent may still be carried out, which the sentence says then.
 """
 
 from collections.abc import Iterable

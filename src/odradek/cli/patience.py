@@ -17,6 +17,8 @@ from odradek.cli.failing import Failed
 from odradek.cli.options import TIMEOUT_SECONDS
 from odradek.client.cluster import Cluster
 from odradek.client.connection import Connection
+from odradek.model import admin_operations
+from odradek.model.access import Operation
 from odradek.model.errors import BrokerError
 from odradek.model.units import Millis
 from odradek.peers.errors import (
@@ -32,6 +34,36 @@ from odradek.wire.schema import Request
 
 T = TypeVar("T")
 
+CHANGES: Final = frozenset(
+    {
+        "Produce",
+        "OffsetCommit",
+        "CreateTopics",
+        "DeleteTopics",
+        "DeleteRecords",
+        "WriteTxnMarkers",
+        "CreateAcls",
+        "DeleteAcls",
+        "AlterConfigs",
+        "AlterReplicaLogDirs",
+        "CreatePartitions",
+        "DeleteGroups",
+        "ElectLeaders",
+        "IncrementalAlterConfigs",
+        "AlterPartitionReassignments",
+        "OffsetDelete",
+        "AlterClientQuotas",
+        "AlterUserScramCredentials",
+        "UpdateFeatures",
+        *(
+            it.name
+            for it in vars(admin_operations).values()
+            if isinstance(it, admin_operations.AdminOperation)
+            and it.permission is not Operation.DESCRIBE
+        ),
+    }
+)
+"""Requests after which something is otherwise, if they are carried out; ours by their operation."""
 SILENT_SECONDS: Final = 2.0
 LOOK_SECONDS: Final = 0.5
 
@@ -116,6 +148,9 @@ class Asking:
         what = "" if kept else f"waiting for {who} to answer {name}"
         is_short = self._cluster.seconds < TIMEOUT_SECONDS  # otherwise the connection's own counts
         limit = asyncio.timeout(self._cluster.seconds + kept / 1_000 if is_short else None)
+        asked_for = getattr(request, "operation", name)
+        if asked_for in CHANGES:
+            self._cluster.unanswered = asked_for
         try:
             with self._cluster.waits.waiting(what):
                 async with limit:
@@ -131,6 +166,8 @@ class Asking:
                 await _refuse_without_login(self._address)
             raise
         self._was_answered = True
+        if asked_for in CHANGES:
+            self._cluster.unanswered = ""
         return answer
 
 
@@ -141,6 +178,14 @@ class PatientCluster(Cluster):
     seconds: float
     in_tls = False
     is_plain = True  # neither TLS nor a login
+    unanswered = ""  # a change that was asked for, while nothing says what became of it
+
+    @property
+    def doubt(self) -> str:
+        """What is to be said of it where nothing more is heard."""
+        if not self.unanswered:
+            return ""
+        return f"; {self.unanswered} was sent, and may have been or may still be carried out"
 
     def named(self, address: Address) -> str:
         """A broker by its number where that is known."""

@@ -79,11 +79,12 @@ def talk(conversation: Callable[[Cluster], Coroutine[Any, Any, T]], *, endless: 
             if not limit.expired():
                 raise
             what = cluster.waits.text() or "the cluster has not answered everything"
-            raise Failed(f"gave up after {seconds:g} s: {what}", next_step, UNREACHABLE) from None
+            text = f"gave up after {seconds:g} s: {what}{cluster.doubt}"
+            raise Failed(text, next_step, UNREACHABLE) from None
         except NotAuthenticated:
             raise
         except ConnectionGone as error:  # of a broker of a cluster that was there
-            raise Failed(reason(error), next_step, UNREACHABLE) from None
+            raise Failed(f"{reason(error)}{cluster.doubt}", next_step, UNREACHABLE) from None
         finally:
             cluster.waits.close()
             cluster.close()
