@@ -69,6 +69,33 @@ def test_a_throttle_between_log_dirs_that_was_left_is_named(
     assert odradek("cluster", "health").code == 0
 
 
+def test_a_throttle_of_a_log_dir_move_that_had_none_goes_with_it(
+    odradek: Shell, tmp_path: Path
+) -> None:
+    """It is changed while it runs, and the command that waits for it takes it away."""
+    slow = {"replica.alter.log.dirs.io.max.bytes.per.second": "1000"}
+    settings = {"default.replication.factor": "1", "min.insync.replicas": "1", **slow}
+    with LiveCluster(tmp_path / "slow", 1, settings) as cluster:
+        odradek.bootstrap = cluster.bootstrap
+        cluster.make("orders", 1, 1)
+        producer = Producer({"bootstrap.servers": cluster.bootstrap})
+        for _ in range(6_000):  # more than the first piece has
+            producer.produce("orders", b"x" * 1_000)
+        producer.flush(10)
+        (row,) = odradek("logdirs", "partitions", "orders").rows
+        here = Path(row[3])
+        other = here.with_name("disk-b" if here.name == "disk-a" else "disk-a")
+        waits = first_operator(cluster, tmp_path / "first", "logdirs", "move", str(other), "orders")
+        eventually(
+            lambda: odradek.run("partition", "throttle", "64M").code == 0, what="it has begun"
+        )
+        _, told = waits.communicate(timeout=60)
+        assert waits.returncode == 0, told
+        taken = odradek("partition", "throttle", "none").out
+        assert taken == "throttle taken from 0 brokers, 0 topics\n"
+        assert "no partition is being moved" in odradek.fails("partition", "throttle", "50M")
+
+
 def test_a_throttle_of_a_move_that_had_none_goes_with_it(odradek: Shell, tmp_path: Path) -> None:
     """Where a command waits for it."""
     with testing.cluster() as c:
