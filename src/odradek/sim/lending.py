@@ -87,48 +87,53 @@ _worlds = 0
 _onlookers = 0
 
 
-class _Watched:
-    """An attribute that looks who touches it."""
+def _watching(kind: type, name: str) -> property:
+    """An attribute that looks who touches it, in place of what stands there.
 
-    def __init__(self, kind: type, name: str) -> None:
-        self._name = name
-        self._slot: Any = kind.__dict__.get(name)  # None: it is in the dictionary of its owner
-        self._get = None if self._slot is None else self._slot.__get__
+    As a rule the loop touches what nobody was lent, tens of thousands of times in a run, so that
+    is told first.
+    """
+    slot: Any = kind.__dict__.get(name)  # None: it is in the dictionary of its owner
 
-    def __get__(self, thing: Any, kind: type | None = None) -> Any:
+    def value(thing: Any) -> Any:
+        return thing.__dict__[name] if slot is None else slot.__get__(thing)
+
+    def get(thing: Any) -> Any:
         if _turn is not None or thing.lent_to is not None:
-            self._look(thing)  # nothing else can be wrong, and this is called all the time
-        return thing.__dict__[self._name] if self._get is None else self._get(thing, kind)
+            _look(thing, name)
+        return value(thing)
 
-    def __set__(self, thing: Any, value: Any) -> None:
-        if _turn is not None and thing.lent_to is None and not self._has(thing):
+    def put(thing: Any, new: Any) -> None:
+        if _turn is not None and thing.lent_to is None and not has(thing):
             thing.lent_to = (_turn.job,)
             _turn.made.append(thing)
-        self._look(thing)
-        if self._slot is None:
-            thing.__dict__[self._name] = value
+        _look(thing, name)
+        if slot is None:
+            thing.__dict__[name] = new
         else:
-            self._slot.__set__(thing, value)
+            slot.__set__(thing, new)
 
-    def _has(self, thing: Any) -> bool:
-        if self._slot is None:
-            return self._name in thing.__dict__
+    def has(thing: Any) -> bool:
         try:
-            self._slot.__get__(thing)
-        except AttributeError:
+            value(thing)
+        except (AttributeError, KeyError):
             return False
         return True
 
-    def _look(self, thing: Any) -> None:
-        holders: Holders | None = thing.lent_to
-        if holders is None:
-            is_right = _turn is None
-        else:
-            is_right = holders is ANYBODY or (_turn is not None and _turn.job in holders)
-        if not is_right and not _is_judge():
-            who = "the loop" if _turn is None else repr(_turn.job)
-            whose = "the loop" if holders is None else repr(holders)
-            raise Trespass(f"{self._name} of {thing}: {who} touches what {whose} has")
+    return property(get, put)
+
+
+def _look(thing: Any, name: str) -> None:
+    """Raises where it is neither its holder nor a judge that touches it."""
+    holders: Holders | None = thing.lent_to
+    if holders is None:
+        is_right = _turn is None
+    else:
+        is_right = holders is ANYBODY or (_turn is not None and _turn.job in holders)
+    if not is_right and not _is_judge():
+        who = "the loop" if _turn is None else repr(_turn.job)
+        whose = "the loop" if holders is None else repr(holders)
+        raise Trespass(f"{name} of {thing}: {who} touches what {whose} has")
 
 
 def _is_judge() -> bool:
@@ -154,7 +159,7 @@ def watched() -> Iterator[None]:
     if _worlds == 1:
         slots = [(kind, name, kind.__dict__.get(name)) for kind, name in WATCHED]
         for kind, name, _ in slots:
-            setattr(kind, name, _Watched(kind, name))
+            setattr(kind, name, _watching(kind, name))
         _replaced.extend(slots)
     try:
         yield
