@@ -86,12 +86,12 @@ class LogDirs:
     def get(self, partition: TopicPartition) -> PartitionLog | None:
         """The current log, if it is in a directory that serves."""
         found = self.dir_of(partition)
-        return found.logs[partition] if found else None
+        return found.logs[partition] if found is not None else None
 
     def future(self, partition: TopicPartition) -> PartitionLog | None:
         """The log that is being filled to take its place."""
         found = self.future_dir_of(partition)
-        return found.futures[partition] if found else None
+        return found.futures[partition] if found is not None else None
 
     def future_dir_of(self, partition: TopicPartition) -> LogDir | None:
         """The directory of the log that is being filled."""

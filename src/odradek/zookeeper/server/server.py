@@ -124,7 +124,8 @@ class Server:
     def received(self, connection: Connection, chunk: bytes | memoryview, now: Moment) -> None:
         """Bytes came."""
         self.now = now
-        if connection.phase in {Phase.ENDING, Phase.GONE}:
+        phase = connection.phase
+        if phase is Phase.ENDING or phase is Phase.GONE:  # for every packet: no set is made
             return
         session = connection.session
         if session is not None:

@@ -11,7 +11,7 @@ without watches pays two failed look-ups for a change.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from enum import IntFlag
+from enum import IntEnum
 from typing import Final, Generic, TypeVar
 
 from odradek.zookeeper.protocol.codes import EventType, WatcherType
@@ -22,8 +22,8 @@ from odradek.zookeeper.tree.tree import Touched, Tree
 W = TypeVar("W")
 
 
-class Mode(IntFlag):
-    """How a watch behaves; one watcher may have several on one path."""
+class Mode(IntEnum):
+    """How a watch behaves; one watcher may have several on one path, as a sum of plain numbers."""
 
     STANDARD = 1
     PERSISTENT = 2
