@@ -4,7 +4,7 @@ Looked at whenever a client is told something: then the broker has just done som
 """
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import ClassVar, Final, NamedTuple
 
 from odradek.broker.broker import Broker
@@ -118,13 +118,12 @@ class OneHomeEach(Inside):
 
     def look(self, broker: Broker) -> None:
         """Of every dir."""
-        log_dirs: dict[TopicPartition, str] = {}
-        for name, partition, _ in logs_of(broker):
-            other = log_dirs.setdefault(partition, name)
-            assert other == name, f"{partition} is in {other} and in {name}"
-        dirs, life = broker.services_of_this_life.replicas.dirs, self._machine.machine.lives
-        online = {log_dir.name for log_dir in dirs.online}
-        workers = self._machine.workers
+        served = broker.services_of_this_life.replicas.dirs.online
+        for one, other in combinations(served, 2):
+            twice = one.logs.keys() & other.logs.keys()
+            assert not twice, f"{sorted(twice)} are in {one.name} and in {other.name}"
+        online = {log_dir.name for log_dir in served}
+        workers, life = self._machine.workers, self._machine.machine.lives
         for name, disk in self._machine.machine.disks.items():
             if disk.name in online:  # perhaps again, with another disk
                 self._failed.pop(disk.name, None)

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from odradek.model.ids import BrokerId
-from odradek.sim.worlds.cluster_insides import Copies, Looks
+from odradek.sim.worlds.cluster_insides import Copied, Copies, Looks
 from odradek.sim.worlds.cluster_view import Place
 from odradek.storage.logs.log import PartitionLog
 
@@ -40,24 +40,24 @@ class BoundsHoldEverywhere(Looks):
         before, self._before = self._before, {}
         for number, place, log in self._copies.logs():
             start, high_watermark = log.log_start_offset, log.high_watermark
-            bounds = [start, log.last_stable_offset, high_watermark, log.log_end_offset]
-            assert bounds == sorted(bounds), f"{place} of {number}: {bounds}"
-            now = Bounds(start, high_watermark)
-            since = self._copies.of[place].since
-            same, kept = before.get((number, place, since), (log, now))
+            stable, end = log.last_stable_offset, log.log_end_offset
+            assert start <= stable <= high_watermark <= end, (
+                f"{place} of {number}: {start}, {stable}, {high_watermark}, {end}"
+            )
+            now, copied = Bounds(start, high_watermark), self._copies.of[place]
+            key = (number, place, copied.since)
+            same, kept = before.get(key, (log, now))
             if same is log:  # who lost something cuts off what was not synced, and fetches again
-                is_spoilt = number in self._copies.of[place].spoilt
-                assert is_spoilt or now.high_watermark >= kept.high_watermark, (
+                assert high_watermark >= kept.high_watermark or number in copied.spoilt, (
                     f"{place} of {number}: {now}, it was {kept}"
                 )
-                assert now.start >= kept.start, f"{place} of {number}: {now}, it was {kept}"
-            last = log.epochs.entries[-1].leader_epoch if log.epochs.entries else -1
-            state = self._copies.states.get(place)
+                assert start >= kept.start, f"{place} of {number}: {now}, it was {kept}"
+            entries, state = log.epochs.entries, self._copies.states.get(place)
+            last = entries[-1].leader_epoch if entries else -1
             assert state is None or last <= state.leader_epoch, f"{place} of {number}: {last}"
-            self._before[number, place, since] = log, self._kept(number, place, now, last)
+            self._before[key] = log, self._kept(number, copied, now, last)
 
-    def _kept(self, number: BrokerId, place: Place, now: Bounds, last_epoch: int) -> Bounds:
+    def _kept(self, number: BrokerId, copied: Copied, now: Bounds, last_epoch: int) -> Bounds:
         """How far they may not fall from now on."""
-        copied = self._copies.of[place]
         is_old = copied.since and copied.may_be_of_before(number, last_epoch)
         return Bounds(0, 0) if is_old else now.kept(copied.committed)

@@ -56,7 +56,10 @@ class WhoHasRoomLeads(Invariant):
     def _without_room(self) -> Iterator[tuple[_Leadership, int]]:
         """Leaders that others could replace, with how many of their appends found no room."""
         for number, broker in self._view.opened():
-            life = self._view.acting(number).machine.lives
+            machine = self._view.acting(number).machine
+            if all(disk.faults.capacity is None for disk in machine.disks.values()):
+                continue
+            life = machine.lives
             for replica in broker.services_of_this_life.replicas.all_led():
                 disk = self._disk_of(number, replica.log)
                 place = Place(replica.topic_id, replica.partition)

@@ -6,9 +6,10 @@ whenever a client is told something, but not more often than twenty times in a s
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from odradek.broker.broker import Broker
+from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.metadata.nouns import PartitionState
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.sim.broker_machine import name_of
@@ -75,6 +76,14 @@ class Copied:
         return number in self.lacking or last_epoch <= self.since_epoch
 
 
+class Led(NamedTuple):
+    """A leadership that a broker believes to have."""
+
+    number: BrokerId
+    place: Place
+    replica: LeadingReplica
+
+
 class Copies:
     """Of every partition.
 
@@ -100,6 +109,9 @@ class Copies:
         self._numbers = {name_of(number): BrokerId(number) for number in view.brokers}
         self._looked = -EVERY_MICROS
         self._lost_at: dict[BrokerId, int] = {}  # what they have now they will not have at once
+        self.opened: Sequence[tuple[BrokerId, Broker]] = ()  # while others are told of a look
+        self.led: Sequence[Led] = ()  # likewise, by all of them
+        self._is_telling = False
         self._logs: list[tuple[BrokerId, Place, PartitionLog]] = []  # as of the last look
         self.states: Mapping[Place, PartitionState] = {}  # likewise, of those that have one
         self._replicas: Mapping[Place, Sequence[BrokerId]] = {}  # likewise
@@ -114,8 +126,11 @@ class Copies:
     def _on_told(self, event: Event) -> None:
         if event.moment - self._looked >= EVERY_MICROS:
             self._looked = event.moment
+            self._is_telling = True
             self.look()
             self._history.note("world", "looks")
+            self._is_telling = False
+            self._let_go()
 
     def _on_state(self, event: Event) -> None:
         """One that lacked something has joined: the others may be gone before the next look.
@@ -156,8 +171,8 @@ class Copies:
 
     def _may_elect(self, topic: str, replicas: Sequence[BrokerId]) -> int:
         """A controller may name no eligible broker beside so many, whatever the leader asks for."""
-        lowest = min(self._min_isr.get(name, MIN_ISR) for name in (topic, ""))
-        return min(lowest, len(replicas))
+        lowest, everywhere = self._min_isr.get(topic, MIN_ISR), self._min_isr.get("", MIN_ISR)
+        return min(lowest, everywhere, len(replicas))
 
     def _count_disks(self) -> None:
         """All of a partition's, again, once all replicas have what is committed."""
@@ -175,35 +190,42 @@ class Copies:
             self.lose(self._numbers[event.who], wiped=False)
 
     def look(self) -> None:
-        """Notes what is committed, and who has it.
+        """Notes what is committed, and who has it."""
+        self._look()
+        if not self._is_telling:
+            self._let_go()
 
-        What may be lost by now is forgotten first: who leads without it says so next. But who has
-        joined since its loss has everything, and may be the only replica already: the others were
-        taken away in the same moment.
+    def _let_go(self) -> None:
+        """A file that brokers have let go of is closed then, not when it is looked at again."""
+        self.opened = self.led = ()
+
+    def _look(self) -> None:
+        """What may be lost by now is forgotten first.
+
+        Who leads without it says so next. But who has joined since its loss has everything, and may
+        be the only replica already: the others were taken away in the same moment.
         """
         before = self.states
         self._find()
+        opened, leaderships = self.opened, self.led  # what is noted here may cause another look
         self.min_isrs.look_if_due()
         for holder, place, found in self._logs:
+            copied = self.of[place]
             if not found.is_doubted:
-                self.of[place].ends[holder] = found.log_end_offset
-            self._see_joined(holder, place, found)
+                copied.ends[holder] = found.log_end_offset
+            if holder in copied.outside:
+                self._see_joined(holder, place, found)
         self._forget(before)
-        opened = list(self.view.opened())
-        for number, broker in opened:
-            for replica in broker.services_of_this_life.replicas.all_led():
-                led = Place(replica.topic_id, replica.partition)
-                copied = self.of.get(led)
-                if copied is None or replica.log.unclean is not None:  # it is about to lead
-                    continue
-                if replica.leader_epoch > copied.since_epoch:
-                    copied.committed = max(copied.committed, replica.log.high_watermark)
-                    if number not in copied.corrupt:
-                        self._compare(BrokerId(number), led, replica.log)
+        for number, place, replica in leaderships:
+            led = self.of.get(place)
+            if led is None or replica.log.unclean is not None:  # it is about to lead
+                continue
+            if replica.leader_epoch > led.since_epoch:
+                led.committed = max(led.committed, replica.log.high_watermark)
+                if number not in led.corrupt:
+                    self._compare(number, place, replica.log)
         ready = {
-            BrokerId(number)
-            for number, broker in opened
-            if broker.is_ready and not self._loses_now(BrokerId(number))
+            number for number, broker in opened if broker.is_ready and not self._loses_now(number)
         }
         for where, written in self.states.items():
             self.of[where].see(written, ready)
@@ -224,10 +246,8 @@ class Copies:
         self._forget(self.states)
 
     def _see_joined(self, number: BrokerId, place: Place, found: PartitionLog) -> None:
-        copied = self.of[place]
-        if number not in copied.outside:
-            return
-        state = self.states.get(place)
+        """Who was outside of the ISR has perhaps come in again."""
+        copied, state = self.of[place], self.states.get(place)
         has_joined = state is not None and number in state.isr
         if has_joined and self._is_whole(number, found, copied):
             copied.lacking.discard(number)
@@ -275,12 +295,21 @@ class Copies:
                     del self.of[where].ends[gone]
             wanted = self._wanted = {place.partition: place for place in self.of}
         self.states = self.view.states()
-        self._logs = []
-        for number, broker in self.view.opened():
-            for found in broker.services_of_this_life.replicas.dirs:
+        self.opened = [(BrokerId(number), broker) for number, broker in self.view.opened()]
+        logs: list[tuple[BrokerId, Place, PartitionLog]] = []
+        led: list[Led] = []
+        for number, broker in self.opened:
+            hosted = broker.services_of_this_life.replicas
+            for found in hosted.dirs:
                 place = wanted.get(found.partition)
                 if place is not None and place.topic_id == found.topic_id:
-                    self._logs.append((BrokerId(number), place, found))
+                    logs.append((number, place, found))
+            for replica in hosted.all_led():
+                place = wanted.get(replica.partition)
+                if place is None or place.topic_id != replica.topic_id:  # it is of another topic
+                    place = Place(replica.topic_id, replica.partition)
+                led.append(Led(number, place, replica))
+        self._logs, self.led = logs, led
 
     def logs(self) -> Iterable[tuple[BrokerId, Place, PartitionLog]]:
         """Every replica that serves, as of the last look."""
@@ -373,8 +402,11 @@ class Copies:
         self._count_disks()
         lost: set[str] = set()
         for place, replicas in self.view.places():
-            copied, state = self.of[place], self.states.get(place)
-            if state is None or not copied.committed or not (copied.lacking or copied.corrupt):
+            copied = self.of[place]
+            if not (copied.lacking or copied.corrupt):
+                continue
+            state = self.states.get(place)
+            if state is None or not copied.committed:
                 continue
             electable = copied.holders & {*state.isr, *state.eligible}
             if not electable and len(copied.spoilt & {*replicas}) >= copied.disks:

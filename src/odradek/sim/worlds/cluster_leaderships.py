@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from odradek.metadata.image import TopicImage
+from odradek.metadata.nouns import PartitionState
 from odradek.model.ids import BrokerId, TopicId
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
@@ -46,25 +47,27 @@ class LeadersKnowTheIsr(Looks):
         super().__init__(copies)
         self._written: dict[tuple[Place, int, int], frozenset[BrokerId]] = {}
         self._life = 0  # of ZooKeeper
+        self._seen: Mapping[Place, PartitionState] = {}  # at the last look
 
     def look(self) -> None:
         """Of every leader that is as far as the tree."""
         if self._life != self._view.zookeeper_lives:
-            self._life = self._view.zookeeper_lives
+            self._life, self._seen = self._view.zookeeper_lives, {}
             self._written.clear()
-        for place, state in self._copies.states.items():
-            epochs = int(state.leader_epoch), int(state.partition_epoch)
-            self._written[place, *epochs] = frozenset(state.isr)
-        for number, broker in self._view.opened():
-            for replica in broker.services_of_this_life.replicas.all_led():
-                leader = replica.leader
-                place = Place(replica.topic_id, replica.partition)
-                epochs = int(replica.leader_epoch), int(leader.partition_epoch)
-                written = self._written.get((place, *epochs), leader.isr.committed)
-                assert leader.isr.committed == written, (
-                    f"{replica.partition}: {number} believes in {sorted(leader.isr.committed)} at "
-                    f"{leader.partition_epoch}, and {sorted(written)} was written"
-                )
+        if self._seen is not self._copies.states:
+            self._seen = self._copies.states
+            for place, state in self._seen.items():
+                key = (place, state.leader_epoch, state.partition_epoch)
+                self._written[key] = frozenset(state.isr)
+        for number, place, replica in self._copies.led:
+            leader = replica.leader
+            believed = leader.isr.committed
+            key = (place, replica.leader_epoch, leader.partition_epoch)
+            written = self._written.get(key, believed)
+            assert believed == written, (
+                f"{place}: {number} believes in {sorted(believed)} at "
+                f"{leader.partition_epoch}, and {sorted(written)} was written"
+            )
 
 
 class EpochsOnlyRise(Looks):

@@ -101,6 +101,8 @@ class SecondStrike(ClusterFault):
         for number, broker in self.copies.view.opened():
             for replica in broker.services_of_this_life.replicas.all_led():
                 isr = replica.leader.isr
+                if isr.maximal is isr.committed:  # as a rule, and this looks thousands of times
+                    continue
                 joining = isr.maximal - isr.committed
                 if joining:
                     self._meet(Meeting(str(replica.partition), number, tuple(sorted(joining))))

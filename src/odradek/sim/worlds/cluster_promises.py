@@ -142,17 +142,19 @@ class DeletedRecordsStayDeleted(Looks):
 
     def look(self) -> None:
         """Of every leader of the time since."""
-        for number, broker in self._view.opened():
-            for replica in broker.services_of_this_life.replicas.all_led():
-                place = Place(replica.topic_id, replica.partition)
-                since, start = self._starts.get(place, (0, 0))
-                copied, state = self._copies.of.get(place), self._copies.states.get(place)
-                if copied is None or copied.since != since:
-                    continue
-                if state is None or state.leader_epoch != replica.leader_epoch:
-                    continue
-                if replica.leader_epoch > copied.since_epoch and replica.log.unclean is None:
-                    found = replica.log.log_start_offset
-                    assert found >= start, (
-                        f"{place}: deleted up to {start}, and it begins at {found} on {number}"
-                    )
+        if not self._starts:
+            return
+        for number, place, replica in self._copies.led:
+            since, start = self._starts.get(place, (0, 0))
+            if not start:
+                continue
+            copied, state = self._copies.of.get(place), self._copies.states.get(place)
+            if copied is None or copied.since != since:
+                continue
+            if state is None or state.leader_epoch != replica.leader_epoch:
+                continue
+            if replica.leader_epoch > copied.since_epoch and replica.log.unclean is None:
+                found = replica.log.log_start_offset
+                assert found >= start, (
+                    f"{place}: deleted up to {start}, and it begins at {found} on {number}"
+                )

@@ -55,19 +55,17 @@ class LeadersHaveAll(Looks):
 
     def look(self) -> None:
         """Of every leadership that is not of a time before something may be lost."""
-        for number, broker in self._view.opened():
-            for replica in broker.services_of_this_life.replicas.all_led():
-                copied = self._copies.of.get(Place(replica.topic_id, replica.partition))
-                state = self._copies.states.get(Place(replica.topic_id, replica.partition))
-                if copied is None or state is None or replica.log.unclean is not None:
-                    continue
-                if number in copied.corrupt or state.leader_epoch != replica.leader_epoch:
-                    continue
-                end = replica.log.log_end_offset
-                assert end >= copied.committed, (
-                    f"{replica.partition}: {copied.committed} was committed, and broker {number} "
-                    f"leads and ends at {end}"
-                )
+        for number, place, replica in self._copies.led:
+            copied, state = self._copies.of.get(place), self._copies.states.get(place)
+            if copied is None or state is None or replica.log.unclean is not None:
+                continue
+            if number in copied.corrupt or state.leader_epoch != replica.leader_epoch:
+                continue
+            end = replica.log.log_end_offset
+            assert end >= copied.committed, (
+                f"{place}: {copied.committed} was committed, and broker {number} "
+                f"leads and ends at {end}"
+            )
 
 
 class AcknowledgedByEnough(Invariant):

@@ -54,7 +54,8 @@ class ClusterView:
         self._zxid = 0
         self._topics: dict[str, tuple[Written, TopicAssignment]] = {}
         self._states: dict[TopicPartition, tuple[Written, PartitionState]] = {}
-        self._read = Tree(), 0  # what the next two were read from, as of a zxid
+        self._read = Tree(), 0  # what the next three were read from, as of a zxid
+        self._all_topics: Mapping[str, TopicAssignment] = {}
         self._places: Sequence[tuple[Place, tuple[BrokerId, ...]]] = ()
         self._all_states: Mapping[Place, PartitionState] = {}
 
@@ -92,8 +93,12 @@ class ClusterView:
         node = self.tree.nodes.get(path)
         return sorted(node.children) if node is not None else []
 
-    def topics(self) -> dict[str, TopicAssignment]:
+    def topics(self) -> Mapping[str, TopicAssignment]:
         """Every topic that the tree has; one that somebody mistyped is what it was before that."""
+        self._read_tree()
+        return self._all_topics
+
+    def _read_topics(self) -> dict[str, TopicAssignment]:
         found: dict[str, TopicAssignment] = {}
         for name in self.children(TopicsZnode.PATH):
             node = self.tree.nodes[TopicZnode.path(name)]
@@ -121,9 +126,10 @@ class ClusterView:
         if self._read[0] is tree and self._read[1] == zxid:
             return
         self._read = tree, zxid
+        self._all_topics = self._read_topics()
         self._places = [
             (Place(topic.topic_id or NO_TOPIC_ID, TopicPartition(name, number)), it.replicas)
-            for name, topic in self.topics().items()
+            for name, topic in self._all_topics.items()
             for number, it in topic.partitions.items()
         ]
         states = ((place, self.state(place.partition)) for place, _ in self._places)
