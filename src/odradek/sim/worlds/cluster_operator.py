@@ -35,7 +35,7 @@ THROTTLED: Final = (
     "leader.replication.throttled.replicas",
     "follower.replication.throttled.replicas",
 )
-THROTTLE_BYTES_MIN: Final = 4_096  # in a second: all there is passes before a run is over
+THROTTLE_BYTES_MIN: Final = 8_192  # in a second: all there is passes before a run is over
 THROTTLE_BITS: Final = 8
 
 Act = Callable[[Cluster], Awaitable[str]]
