@@ -46,6 +46,7 @@ def server_context(settings: TlsSettings, read: Read) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.num_tickets = 0
     context.options |= ssl.OP_NO_TICKET
+    context.set_ciphers(":".join(SUITES_OF_1_2.values()))  # unless the settings name others
     context.verify_mode = _VERIFY[settings.client_auth]
     _configure(context, settings, read)
     if settings.client_auth != "none":

@@ -106,13 +106,15 @@ class Stuck(ssl.SSLObject):
         super().do_handshake()
 
 
-@cache
 def context_of(kind: type[ssl.SSLObject]) -> ssl.SSLContext:
     """A listener's."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates("broker.pem"))
     context.sslobject_class = kind
     return context
+
+
+_CONTEXTS = {kind: context_of(kind) for kind in (Counted, Stuck)}
 
 
 class Server:
@@ -122,7 +124,7 @@ class Server:
         self.below, self.ear = Below(), Ear()
         self.is_secured = False
         room = memoryview(bytearray(ROOM_BYTES))
-        end = TlsEnd(context_of(kind), room, is_server=True)
+        end = TlsEnd(_CONTEXTS[kind], room, is_server=True)
         self.tls = TlsStream(
             self.below, end, on_secured=self._secured, on_failed=lambda error: None
         )

@@ -110,6 +110,14 @@ def test_pkcs12_as_java_and_openssl_make_it() -> None:
     assert certificate_ends(settings, read) == certificate_ends(as_pem, read) is not None
 
 
+def test_a_listener_offers_no_suite_that_is_known_to_be_weak() -> None:
+    """Forward secrecy and authenticated encryption, where no setting names others: no CBC."""
+    settings = tls_settings({"ssl.keystore.location": certificates("broker.pem")})
+    for suite in server_context(settings, read).get_ciphers():
+        assert suite["aead"], suite
+        assert suite["protocol"] == "TLSv1.3" or "DHE" in suite["name"], suite
+
+
 def test_a_store_that_needs_a_package_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is in an extra, which few installations need."""
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.serialization.pkcs12", None)

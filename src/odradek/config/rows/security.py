@@ -141,8 +141,9 @@ SSL_CIPHER_SUITES: Final = BrokerSetting(
     listing(),
     default=(),
     mode=Mode.PER_BROKER,
-    doc="The cipher suites that are offered, by Java's names; without any, OpenSSL's choice. Of "
-    "TLS 1.3 all three, or none, which leaves TLS 1.2.",
+    doc="The cipher suites that are offered, by Java's names; without any, a listener offers all "
+    "with forward secrecy and authenticated encryption. Of TLS 1.3 all three, or none, which "
+    "leaves TLS 1.2.",
 )
 SSL_CLIENT_AUTH: Final = BrokerSetting(
     "ssl.client.auth",
