@@ -114,7 +114,9 @@ def context_of(kind: type[ssl.SSLObject]) -> ssl.SSLContext:
     return context
 
 
-_CONTEXTS = {kind: context_of(kind) for kind in (Counted, Stuck)}
+_CONTEXTS: dict[type[ssl.SSLObject], ssl.SSLContext] = {
+    kind: context_of(kind) for kind in (Counted, Stuck)
+}
 
 
 class Server:
