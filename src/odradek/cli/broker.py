@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import click
 
+from odradek.cli.acting_controller import Seen, acting_controller, tell_doubt
 from odradek.cli.broker_clients import clients
 from odradek.cli.broker_demote import demote
 from odradek.cli.broker_drain import drain, undrain
@@ -41,23 +42,27 @@ command.add_command(demote)
 def list_brokers() -> None:
     """List the brokers that are registered, with the partitions they lead and host."""
 
-    async def ask(cluster: Cluster) -> tuple[list[tuple[object, ...]], list[int]]:
-        return await _rows(cluster), await cordoned(cluster)
+    async def ask(cluster: Cluster) -> tuple[list[tuple[object, ...]], Seen, list[int]]:
+        rows, seen = await _rows(cluster)
+        return rows, seen, await cordoned(cluster)
 
-    rows, closed = talk(ask)
+    rows, seen, closed = talk(ask)
     show_table(COLUMNS, rows)
+    tell_doubt(seen)
     if closed:
         names = ", ".join(map(str, closed))
         told = f"cordoned, without new replicas: {names} (odradek broker undrain)"
         click.echo(pasted(told), err=True)
 
 
-async def _rows(cluster: Cluster) -> list[tuple[object, ...]]:
-    return rows_of(await cluster.refresh(None), await reassignments_if_known(cluster))
+async def _rows(cluster: Cluster) -> tuple[list[tuple[object, ...]], Seen]:
+    answer, moves = await cluster.refresh(None), await reassignments_if_known(cluster)
+    seen = await acting_controller(cluster, answer.controller_id)
+    return rows_of(answer, moves, seen), seen
 
 
 def rows_of(
-    answer: MetadataResponse, moves: Mapping[TopicPartition, Ongoing]
+    answer: MetadataResponse, moves: Mapping[TopicPartition, Ongoing], seen: Seen
 ) -> list[tuple[object, ...]]:
     """One row for each broker; replicas that are being added are not counted as out of sync."""
     partitions = [row for topic in answer.topics for row in topic.partitions]
@@ -79,7 +84,7 @@ def rows_of(
                 broker.host,
                 broker.port,
                 broker.rack,
-                me == answer.controller_id,
+                seen.acts(me),
                 sum(row.leader_id == me for row in hosted),
                 len(hosted),
                 sum(me not in row.isr_nodes for row in hosted) - coming[me],
@@ -95,7 +100,7 @@ def describe(*, broker: int) -> None:
 
     async def ask(cluster: Cluster) -> dict[str, object]:
         (known,) = await brokers_named(cluster, [broker])
-        (row,) = [row for row in await _rows(cluster) if row[0] == broker]
+        (row,) = [row for row in (await _rows(cluster))[0] if row[0] == broker]
         found: dict[str, object] = dict(zip(COLUMNS, row, strict=True))
         found["cordoned"] = broker in await cordoned(cluster)
         dirs = await log_dirs_of(cluster, known)

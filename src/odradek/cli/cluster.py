@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from odradek.cli.acting_controller import Seen, acting_controller, tell_doubt
 from odradek.cli.broker import COLUMNS as BROKER_COLUMNS
 from odradek.cli.broker import rows_of
 from odradek.cli.cluster_features import features
@@ -30,13 +31,14 @@ def command() -> None:
 def describe() -> None:
     """Describe the cluster: id, controller, brokers, number of topics and partitions."""
 
-    async def ask(cluster: Cluster) -> tuple[MetadataResponse, list[tuple[object, ...]]]:
-        answer = await cluster.refresh(None)
-        return answer, rows_of(answer, await reassignments_if_known(cluster))
+    async def ask(cluster: Cluster) -> tuple[MetadataResponse, list[tuple[object, ...]], Seen]:
+        answer, moves = await cluster.refresh(None), await reassignments_if_known(cluster)
+        seen = await acting_controller(cluster, answer.controller_id)
+        return answer, rows_of(answer, moves, seen), seen
 
-    answer, rows = talk(ask)
+    answer, rows, seen = talk(ask)
     partitions = sum(len(topic.partitions) for topic in answer.topics)
-    controller = answer.controller_id if answer.controller_id >= 0 else None
+    controller = seen.controller if seen.is_known else None
     if options().as_json:
         brokers = [dict(zip(BROKER_COLUMNS, row, strict=True)) for row in rows]
         counts = {"topics": len(answer.topics), "partitions": partitions}
@@ -44,9 +46,12 @@ def describe() -> None:
         print_json({**cluster, **counts, "brokers": brokers})
         return
     topics = f"{counted(len(answer.topics), 'topic')}, {counted(partitions, 'partition')}"
-    who = "no controller" if controller is None else f"controller {controller}"
+    who = "controller unknown" if not seen.is_known else "no controller"
+    if controller is not None:
+        who = f"controller {controller}"
     tell(f"cluster {answer.cluster_id}  {who}  {topics}")
     show_table(BROKER_COLUMNS, rows)
+    tell_doubt(seen)
 
 
 @command.command()

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import click
 
+from odradek.cli.acting_controller import Seen, seen_in, tell_doubt
 from odradek.cli.cells import cell
 from odradek.cli.confirming import confirm
 from odradek.cli.failing import Failed
@@ -184,17 +185,32 @@ async def _was_preferred_and_is_gone(cluster: Cluster, broker: int) -> bool:
 
 @command.command()
 def history() -> None:
-    """List the last controllers: which broker, in which epoch, from when to when, and why."""
-    controllers = talk(_placement)["controllers"]
+    """List the last controllers: which broker, in which epoch, from when to when, and why.
+
+    `now` stands where a broker acts as the controller and has answered; where that is not known,
+    or it is not known when it ended, nothing stands.
+    """
+
+    async def ask(cluster: Cluster) -> tuple[list[dict[str, Any]], Seen]:
+        placement = await _placement(cluster)
+        seen = await seen_in(cluster, placement)
+        for it in placement["controllers"]:
+            it["acts"] = it["until"] is None and seen.acts(it["broker"])
+        return placement["controllers"], seen
+
+    controllers, seen = talk(ask)
     if options().as_json:
         print_json(controllers)
-        return
-    rows = [
-        (it["broker"], it["epoch"], moment_text(it["since"]), _until(it["until"]), it["why"])
-        for it in reversed(controllers)
-    ]
-    show_table(("broker", "epoch", "from", "to", "why"), rows)
+    else:
+        rows = [
+            (it["broker"], it["epoch"], moment_text(it["since"]), _until(it), it["why"])
+            for it in reversed(controllers)
+        ]
+        show_table(("broker", "epoch", "from", "to", "why"), rows)
+    tell_doubt(seen)
 
 
-def _until(millis: int | None) -> str:
-    return "now" if millis is None else moment_text(millis)
+def _until(controller: dict[str, Any]) -> str | None:
+    if controller["until"] is not None:
+        return moment_text(controller["until"])
+    return "now" if controller["acts"] else None

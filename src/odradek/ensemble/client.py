@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final, TypeVar
 
 from odradek.ensemble.question import says_that_it_writes
-from odradek.model.units import Millis
+from odradek.model.units import Millis, Timestamp
 from odradek.peers.errors import TlsFailed
 from odradek.ports import Address, Clock, Network, Stream
 from odradek.zookeeper.client.errors import AuthFailed, NoNode, SessionClosed, SessionExpired
@@ -107,6 +107,7 @@ class ZooKeeperClient:
         self._pause: asyncio.Timeout | None = None  # what `run` waits for, if it does
         self._pause_end: Millis | None = None
         self.why_not = "no connection was tried"  # why the last one was not had
+        self.away_since: Timestamp | None = None  # when one could act last, if one cannot now
         self._watchers: list[asyncio.Future[None]] = []  # of the status
 
     @property
@@ -348,6 +349,10 @@ class ZooKeeperClient:
         """In a turn of its own: behind the results that came before, ahead of those behind."""
         asyncio.get_running_loop().call_soon(self._listener, news)
         if isinstance(news, StatusChanged):
+            if news.status is Status.CONNECTED:
+                self.away_since = None
+            elif self.away_since is None:
+                self.away_since = self._clock.wall()
             waiting, self._watchers = self._watchers, []
             for future in waiting:
                 if not future.done():

@@ -21,6 +21,7 @@ from odradek.metadata.znodes.cluster import ControllerEpochZnode
 from odradek.metadata.znodes.controller import NextControllerZnode, Wish
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId
+from odradek.model.moments import moment_text
 from odradek.zookeeper.client.errors import BadVersion, MultiFailed, NodeExists, NoNode
 from odradek.zookeeper.protocol.codes import KeeperError
 from odradek.zookeeper.protocol.jute import OPEN_ACL
@@ -136,7 +137,9 @@ class ControllerAdmin:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await self._client.connected()
         except (TimeoutError, KeeperError) as error:
-            raise ZooKeeperAway("this broker has no connection to ZooKeeper") from error
+            since = self._client.away_since
+            when = "" if since is None else f", since {moment_text(since)}"
+            raise ZooKeeperAway(f"this broker has no connection to ZooKeeper{when}") from error
 
     async def _take(self, steps: Steps[R]) -> R:
         """Reads only; what a decision notes on the way is not repeated for each who asks."""
