@@ -25,6 +25,7 @@ SENTENCES: Final = (
     "no records lie before that",
     "has no connection to ZooKeeper",
     "has no open transaction",
+    "they are left out",
 )
 """Why there is nothing to do or to tell."""
 WITHOUT_COMMANDS: Final = {
