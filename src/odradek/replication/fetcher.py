@@ -85,7 +85,7 @@ class _Slot:
         self.follower = follower
         self.is_delayed = False  # until its moment in the heap of delayed ones
         self.sent: FetchPosition | None = None
-        self.sent_in = 0  # the request that named `sent`; 0: none ever did
+        self.sent_in = 0  # the first request that asked from where `sent` does; 0: none ever did
 
     @property
     def wanted(self) -> FetchPosition | None:
@@ -108,9 +108,18 @@ class _Slot:
         if self.follower.is_at(sent):
             return True
         wanted = self.wanted
-        if wanted is None:
-            return False
-        return sent._replace(log_start_offset=wanted.log_start_offset) == wanted
+        return wanted is not None and self.asks_alike(wanted)
+
+    def asks_alike(self, wanted: FetchPosition) -> bool:
+        """Whether `sent` asks for the same, wherever this log begins.
+
+        An answer to it counts, though it was overtaken by one that says where the log begins: the
+        leader says but once where its own begins.
+        """
+        sent = self.sent
+        return (
+            sent is not None and sent._replace(log_start_offset=wanted.log_start_offset) == wanted
+        )
 
 
 class _InFlight(NamedTuple):
@@ -333,7 +342,9 @@ class ReplicaFetcher:
             forgotten = [it for it in forgotten if (it.topic_id, it.partition) not in again]
         for slot, wanted in named:
             self._held += slot.sent is None
-            slot.sent, slot.sent_in = wanted, self._serial
+            if not slot.asks_alike(wanted):
+                slot.sent_in = self._serial
+            slot.sent = wanted
         for slot in gone:
             self._held -= 1
             slot.sent, slot.sent_in = None, self._serial

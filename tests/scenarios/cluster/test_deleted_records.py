@@ -54,6 +54,28 @@ def test_a_deletion_waits_for_no_fetch_that_waits_for_records(t: ClusterScenario
 
 
 @staged(settings=CALM)
+def test_a_deletion_that_is_told_to_an_overtaken_fetch_is_carried_out(t: ClusterScenario) -> None:
+    """A follower says where it begins while the answer is on its way that names the next start."""
+    operator = written(t, 1, 2, 3, min_isr="2")
+    leader = t.leader("orders")
+    other = t.broker(t.followers("orders")[0])
+    disk = other.disk_of("orders")
+    other.hang_disk(disk)
+    first = operator.begins(operator.trimming("orders", 1))
+    t.run(seconds=0.1)
+    t.cut(other.number, leader)
+    other.release_disk(disk)
+    t.run(seconds=0.1)
+    second = operator.begins(operator.trimming("orders", 2))
+    t.run(seconds=0.1)
+    t.heal()
+    assert operator.ends(first) >= 1
+    t.run(seconds=1)
+    assert second.done()
+    assert operator.ends(second) == 2
+
+
+@staged(settings=CALM)
 def test_a_deletion_is_answered_once_nobody_away_may_lead(t: ClusterScenario) -> None:
     """The number is lowered while it waits; who was eligible comes back, and deletes first."""
     operator = written(t, 1, 2, min_isr="2")

@@ -278,6 +278,19 @@ def test_where_a_log_begins_does_not_wait_for_an_old_long_poll() -> None:
     assert named(second) == [(0, 1)]
 
 
+def test_what_is_told_to_a_fetch_that_was_overtaken_counts() -> None:
+    """It was overtaken to say where this log begins: the leader says its own start only once."""
+    t = Scene()
+    t.open_session()
+    t.fetch()
+    t.logs[0].log_start_offset = Offset(1)
+    t.fetcher.on_log_start(TopicPartition("orders", 0), t.now)
+    t.fetch()
+    assert len(t.answer([row(0, base=1)])) == 1
+    assert t.answer([row(0, base=1)]) == [], "the same records, for the second fetch"
+    assert named(t.fetch()) == [(0, 2)]
+
+
 def test_a_partition_whose_pause_is_over_does_not_wait_for_an_old_long_poll() -> None:
     """The leader had not heard of its leadership: others are fetched meanwhile, and wait there."""
     t = Scene()
