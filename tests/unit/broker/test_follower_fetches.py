@@ -247,6 +247,36 @@ def test_a_session_is_told_a_high_watermark_that_moved_meanwhile() -> None:
     live(talk)
 
 
+def test_a_follower_without_a_session_is_told_once_where_a_log_begins() -> None:
+    """It may be unable to delete for now: it would ask again and again, as fast as it can."""
+
+    async def talk(t: Reading) -> None:
+        await t.lead()
+        await t.append("one", "two")
+        t.follow(3, 2)
+        waiting = t.follow(2, 2, wait=500)
+        await t.replicas.logs.move_start(t.led.log, Offset(1))
+        t.led.on_log_start()
+        assert t.led.await_low_watermark(Offset(1), Sleeping()) is not None
+        await t.turn()
+        assert waiting.row.log_start_offset == 1
+        again = t.follow(2, 2, wait=500)
+        await t.turn()
+        assert again.response is None
+        assert t.led.await_low_watermark(Offset(1), Sleeping()) is not None
+        await t.turn()
+        assert again.row.log_start_offset == 1, "another deletion is told at once"
+
+    live(talk)
+
+
+class Sleeping:
+    """A deletion that waits."""
+
+    def wake(self) -> None:
+        """It is over."""
+
+
 def test_the_next_request_of_a_session_ends_one_that_waits() -> None:
     """A follower has new partitions to name, and does not wait half a second with them."""
 

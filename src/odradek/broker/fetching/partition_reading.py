@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from odradek.broker.control.metadata_cache import MetadataCache
-from odradek.broker.fetching.fetch_sessions import Slot
+from odradek.broker.fetching.fetch_sessions import NO_SESSION, Slot
 from odradek.broker.fetching.reader import Follower, Reader
 from odradek.broker.fetching.replica_selector import ReplicaSelector
 from odradek.broker.fetching.sought_reads import Part, SoughtRead, Wanted, read_part
@@ -173,8 +173,8 @@ class PartitionReading:
                 if log.failures.failed:
                     log.failures.check(log.folder.disk.name)
                 _name_offsets(row, log)
-                is_news = slot.told_log_start != log.log_start_offset
-                return Found(slot, row, replica, is_urgent=is_news and _is_start_awaited(replica))
+                is_urgent = _is_start_awaited(replica) and _is_start_news(slot, log, look)
+                return Found(slot, row, replica, is_urgent=is_urgent)
         else:
             assert consumer is not None, "a reader that is no follower"
             end = log.last_stable_offset if consumer.committed_only else log.high_watermark
@@ -274,6 +274,17 @@ def _diverging(slot: Slot, log: PartitionLog) -> EpochEndOffset | None:
 def _is_start_awaited(replica: ReadableReplica) -> bool:
     """Whether a deletion waits for those who follow."""
     return isinstance(replica, LeadingReplica) and replica.leader.is_deletion_awaited
+
+
+def _is_start_news(slot: Slot, log: PartitionLog, look: Look) -> bool:
+    """Whether the follower was not told yet where the log begins, as far as is known.
+
+    Without a session each fetch is the first. One that comes waits, or a follower that cannot
+    delete for now would ask without a pause; one that waits is told.
+    """
+    if slot.session.id == NO_SESSION and look.is_arrival:
+        return False
+    return slot.told_log_start != log.log_start_offset
 
 
 def _name_offsets(row: PartitionData, log: PartitionLog) -> None:
