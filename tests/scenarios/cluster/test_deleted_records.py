@@ -7,7 +7,8 @@ same before it can join the ISR, and so before it may lead.
 from odradek.client import admin
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
-from odradek.sim.cluster_scenario import ClusterScenario, staged
+from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker, staged
+from odradek.sim.disk_faults import Fault
 from odradek.sim.scenario_operator import Operator
 from tests.scenarios.cluster.placed import move, other_than
 
@@ -204,3 +205,52 @@ def test_a_log_that_an_unclean_election_cuts_below_its_start_keeps_what_comes_th
     t.broker(1).start()
     t.await_new_leader("orders", 2)
     assert t.operator(1).read("orders")[-1] == "x"
+
+
+def arriving(t: ClusterScenario, operator: Operator, broker: NumberedBroker) -> str:
+    """Its log is about to be served from this dir, where all is noted, and which is slow now."""
+    disk = broker.other_disk("orders")
+    renaming = Fault(0, calls=frozenset({"rename"}), path="*-future", pause=500_000)
+    broker.machine.disk(disk).faults.rows.append(renaming)
+    assert operator.move(broker.number, "orders", broker.path_of(disk)) is ErrorCode.NONE
+    t.wait_until(lambda: renaming.hits, "the log gets its name there")
+    return disk
+
+
+@staged(settings=CALM)
+def test_a_deletion_at_the_end_of_a_move_between_log_dirs_is_durable_in_the_new_one(
+    t: ClusterScenario,
+) -> None:
+    """What the old dir's checkpoint says of the log counts no more after a crash."""
+    operator = written(t, 1, min_isr="1")
+    broker = t.broker(1)
+    disk = arriving(t, operator, broker)
+    assert operator.trims("orders", 2) == 2
+    t.wait_until(lambda: broker.disk_of("orders") == disk, "it is served from there")
+    broker.kill()
+    broker.start()
+    assert broker.disk_of("orders") == disk
+    assert operator.read("orders") == ["c"]
+
+
+@staged(settings={**CALM, "log.retention.check.interval.ms": "100"})
+def test_what_retention_deletes_at_the_end_of_a_move_between_log_dirs_stays_deleted(
+    t: ClusterScenario,
+) -> None:
+    """A deletion that asks for no more than that is answered at once, and as good as another."""
+    operator = t.operator()
+    operator.places("orders", [1], min_insync_replicas="1", segment_bytes="100")
+    for value in ("a", "b", "c"):
+        operator.produce("orders", value)
+    broker = t.broker(1)
+    before, disk = broker.disk_of("orders"), arriving(t, operator, broker)
+    leaving = Fault(0, calls=frozenset({"rename"}), path="orders-0", pause=5_000_000)
+    broker.machine.disk(before).faults.rows.append(leaving)
+    operator.sets("orders", retention_bytes="100")
+    t.run(seconds=0.3)
+    operator.sets("orders", retention_bytes="-1")
+    t.wait_until(lambda: broker.disk_of("orders") == disk, "it is served from there")
+    start = operator.trims("orders", 1)
+    broker.kill()
+    broker.start()
+    assert operator.read("orders") == ["a", "b", "c"][start:]

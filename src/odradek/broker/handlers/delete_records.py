@@ -100,19 +100,20 @@ async def _delete(
     led = services.replicas.led(partition)
     if not led.log.config.delete:
         raise KeptByPolicy(f"{partition.topic} is only compacted")
-    log, logs = led.log, services.replicas.logs
-    start = log.high_watermark if offset == UP_TO_HIGH_WATERMARK else Offset(offset)
-    if not 0 <= start <= log.high_watermark:
-        raise OutOfRange(f"offset {start}; the high watermark is {log.high_watermark}")
-    if start <= log.log_start_offset:
-        return led
-    async with logs.starting_at(log, start):
-        await _until_not_cleaned(services, log, deadline)
-        led = services.replicas.led(partition)  # it may be another one by now
-        if led.log is not log:
-            raise NotLeaderOrFollower(f"{partition} has another log now")
-        await off_loop(logs.worker_of(log), DeleteJob(log, start).run, of=log)
-        led.on_log_start()
+    logs = services.replicas.logs
+    start = led.log.high_watermark if offset == UP_TO_HIGH_WATERMARK else Offset(offset)
+    if not 0 <= start <= led.log.high_watermark:
+        raise OutOfRange(f"offset {start}; the high watermark is {led.log.high_watermark}")
+    while start > led.log.log_start_offset:
+        before, log = led, led.log
+        async with logs.starting_at(log, start):
+            await _until_free(services, log, deadline)
+            led = services.replicas.led(partition)  # it may be another one by now
+            if led.log is log:
+                await off_loop(logs.worker_of(log), DeleteJob(log, start).run, of=log)
+                led.on_log_start()
+            elif led is not before:
+                raise NotLeaderOrFollower(f"{partition} has another log now")
     return led
 
 
@@ -147,12 +148,13 @@ class _Waiting:
             self.future.set_result(None)
 
 
-async def _until_not_cleaned(services: Services, log: PartitionLog, deadline: Millis) -> None:
+async def _until_free(services: Services, log: PartitionLog, deadline: Millis) -> None:
+    """Until it is neither compacted nor on its way to another dir, where nothing is noted yet."""
     clock = services.doors.clock
-    while log.being_cleaned:
+    while log.being_cleaned or log.is_held:
         now = clock.monotonic()
         if now >= deadline:
-            raise TooLate(f"{log.partition} is being compacted")
+            raise TooLate(f"{log.partition} is being compacted, or moved to another log dir")
         await clock.sleep_until(Millis(min(now + LOOK_AGAIN, deadline)))
 
 

@@ -188,7 +188,7 @@ class LogMaintenance:
         starts.clear()
 
     async def _move_start(self, log_dir: LogDir, found: PartitionLog, to: _Start) -> None:
-        """Unless it was cut since the look: then the next round looks again."""
+        """Unless it was cut since the look, or moves to another dir: the next round looks again."""
         try:
             with self._noting(found):
                 if not _is_at_home(found, log_dir) or found.cuts != to.cuts:
@@ -202,8 +202,8 @@ class LogMaintenance:
             log.warning("log_maintenance.failed", log_dir=log_dir.name, error=str(error))
 
     async def _delete_below(self, log_dir: LogDir, found: PartitionLog, start: Offset) -> None:
-        is_there = _is_at_home(found, log_dir) and not found.being_cleaned
-        if not is_there or start <= found.log_start_offset:
+        is_there = _is_at_home(found, log_dir) and not found.is_held
+        if not is_there or found.being_cleaned or start <= found.log_start_offset:
             return
         job = DeleteJob(found, min(start, found.high_watermark))
         await off_loop(self._worker(log_dir), job.run, of=found)
