@@ -254,3 +254,28 @@ def test_what_retention_deletes_at_the_end_of_a_move_between_log_dirs_stays_dele
     broker.kill()
     broker.start()
     assert operator.read("orders") == ["a", "b", "c"][start:]
+
+
+@staged(settings=CALM)
+def test_a_deletion_is_told_again_to_a_follower_whose_log_has_moved_meanwhile(
+    t: ClusterScenario,
+) -> None:
+    """It is followed anew, in the session of before: what it was told was about to be done."""
+    operator = written(t, 1, 2, 3, min_isr="2")
+    operator.places("others", (1, 2, 3), (2, 3, 1), (3, 1, 2))
+    t.run(seconds=2)
+    broker = t.broker(t.followers("orders")[0])
+    before, disk = broker.disk_of("orders"), broker.other_disk("orders")
+    rename = frozenset({"rename"})
+    preparing = Fault(0, calls=rename, path="*-future/moved-here*", pause=20_000)
+    broker.machine.disk(disk).faults.rows.append(preparing)
+    assert operator.move(broker.number, "orders", broker.path_of(disk)) is ErrorCode.NONE
+    t.wait_until(lambda: preparing.hits, "all is prepared there")
+    noting = Fault(0, calls=rename, path="log-start-offset-checkpoint*", pause=60_000, times=1)
+    broker.machine.disk(before).faults.rows.append(noting)
+    deleting = operator.begins(operator.trimming("orders", 2))
+    t.run(seconds=3)
+    assert noting.hits
+    assert broker.disk_of("orders") == disk
+    assert deleting.done()
+    assert operator.ends(deleting) == 2

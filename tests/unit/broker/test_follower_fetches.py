@@ -270,6 +270,24 @@ def test_a_follower_without_a_session_is_told_once_where_a_log_begins() -> None:
     live(talk)
 
 
+def test_a_follower_that_begins_anew_in_its_session_is_told_where_a_log_begins() -> None:
+    """It names a start below what it was told: it may not have heard, or not have done it."""
+
+    async def talk(t: Reading) -> None:
+        follower = InSession(t, 1)
+        await t.lead()
+        await t.append("one", "two")
+        follower.begin((0, 2))
+        t.follow(3, 2)
+        await t.replicas.logs.move_start(t.led.log, Offset(1))
+        t.led.on_log_start()
+        assert follower.fetch(wait=0).row.log_start_offset == 1
+        assert follower.fetch(wait=0).answered.responses == []
+        assert follower.fetch((0, 2), wait=0).row.log_start_offset == 1
+
+    live(talk)
+
+
 class Sleeping:
     """A deletion that waits."""
 

@@ -108,9 +108,13 @@ class Slot:
         self.partition = TopicPartition(name, self.number)
 
     def update(self, wanted: FetchPartition) -> None:
-        """What a request says of it. A client that goes back has not taken what it was told."""
+        """What a request says of it. A client that goes back has not taken what it was told.
+
+        Nor has a follower whose log begins below that: it may have begun anew since, and not know.
+        """
         before = self.last_fetched_epoch, self.offset
-        if (wanted.last_fetched_epoch, wanted.fetch_offset) < before:
+        is_back = (wanted.last_fetched_epoch, wanted.fetch_offset) < before
+        if is_back or 0 <= wanted.log_start_offset < self.told_log_start:
             self.told(-1, -1)
         self.offset = Offset(wanted.fetch_offset)
         self.bytes_max = wanted.partition_max_bytes
