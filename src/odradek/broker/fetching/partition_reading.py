@@ -173,7 +173,8 @@ class PartitionReading:
                 if log.failures.failed:
                     log.failures.check(log.folder.disk.name)
                 _name_offsets(row, log)
-                is_urgent = _is_start_awaited(replica) and _is_start_news(slot, log, look)
+                is_news = slot.told_log_start != log.log_start_offset
+                is_urgent = is_news and _is_start_awaited(slot, replica, look)
                 return Found(slot, row, replica, is_urgent=is_urgent)
         else:
             assert consumer is not None, "a reader that is no follower"
@@ -271,20 +272,15 @@ def _diverging(slot: Slot, log: PartitionLog) -> EpochEndOffset | None:
     return None
 
 
-def _is_start_awaited(replica: ReadableReplica) -> bool:
-    """Whether a deletion waits for those who follow."""
-    return isinstance(replica, LeadingReplica) and replica.leader.is_deletion_awaited
-
-
-def _is_start_news(slot: Slot, log: PartitionLog, look: Look) -> bool:
-    """Whether the follower was not told yet where the log begins, as far as is known.
+def _is_start_awaited(slot: Slot, replica: ReadableReplica, look: Look) -> bool:
+    """Whether a deletion waits for a follower that was not told where the log begins.
 
     Without a session each fetch is the first. One that comes waits, or a follower that cannot
     delete for now would ask without a pause; one that waits is told.
     """
     if slot.session.id == NO_SESSION and look.is_arrival:
         return False
-    return slot.told_log_start != log.log_start_offset
+    return isinstance(replica, LeadingReplica) and replica.leader.is_deletion_awaited
 
 
 def _name_offsets(row: PartitionData, log: PartitionLog) -> None:
