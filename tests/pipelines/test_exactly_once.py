@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 import pytest
+from pyspark.sql.types import StringType, StructField, StructType
 
 from odradek.client.blocking import BlockingClient
 from odradek.client.group_offsets import Note
@@ -26,7 +28,7 @@ from odradek.pipelines.sink.transactions import (
 )
 from tests.compat.broker_process import OdradekBroker
 from tests.pipelines.exactly_once_kills import kill_at_steps, kill_spark, options_of
-from tests.pipelines.local_frame import LocalSession, frame_of
+from tests.pipelines.local_frame import SCHEMA, LocalFrame, LocalSession, frame_of
 from tests.pipelines.reading import committed
 from tests.pipelines.topics import Topics
 
@@ -75,6 +77,18 @@ def send(driver: Transactions, identity: TransactionalIdentity, number: int) -> 
     sender.finish()
 
 
+def named(frame: LocalFrame, topic_of: Callable[[int], str]) -> LocalFrame:
+    """Rows with the topic that each shall go to."""
+
+    def with_names(batch: pa.RecordBatch) -> pa.RecordBatch:
+        names = [topic_of(int(it)) for it in batch.column("value").to_pylist()]
+        return batch.append_column("topic", pa.array(names, pa.string()))
+
+    parts = [[with_names(it) for it in part] for part in frame.parts]
+    schema = StructType([*SCHEMA.fields, StructField("topic", StringType())])
+    return replace(frame, parts=parts, schema=schema)
+
+
 class Killed(BaseException):
     """No cleaning up."""
 
@@ -92,6 +106,32 @@ def test_a_batch_that_is_begun_again_is_recognised(
     with BlockingClient(topics.bootstrap) as client:
         note = client.notes(topic, [Place(topic, 0)])[Place(topic, 0)]
     assert note == (2, session.query)
+
+
+def test_rows_of_several_topics_are_seen_together(
+    topics: Topics, topic: str, writer: Writers, session: LocalSession
+) -> None:
+    """Each in the topic that it names: dead letters beside the rest, in one transaction.
+
+    A topic that is named since has no note, and the batch is recognised all the same. A row that
+    names another one ends the batch, and nothing is seen of it.
+    """
+    dead, third, fourth = topics.make("dead", 2), topics.make("third"), topics.make("fourth")
+    name = {"kafka.transactional.id": topic, "exactlyOnce": "true"}
+    given = {"kafka.bootstrap.servers": topics.bootstrap, **name}
+
+    def to_both(numbers: range) -> LocalFrame:
+        return named(frame_of(session, numbers), lambda it: topic if it % 7 else dead)
+
+    with closing(exactly_once({**given, "topics": f"{topic}, {dead}"})) as first:
+        first(to_both(range(100)), 0)
+    with closing(exactly_once({**given, "topics": f"{third},{dead},{topic}"})) as again:
+        again(to_both(range(100)), 0)
+        with pytest.raises(PipelineError, match="which the option 'topics' does not name"):
+            again(named(frame_of(session, range(100, 120)), lambda _: fourth), 1)
+        again(to_both(range(100, 120)), 1)
+    assert committed(topics, dead) == list(range(0, 120, 7))
+    assert committed(topics, topic) == [it for it in range(120) if it % 7]
 
 
 def test_a_driver_that_dies_before_the_end_leaves_nothing(
@@ -284,6 +324,12 @@ def test_what_is_refused(
     for name, said in (("kafka.transactional.id", "a name that this"), ("topic", "one topic has")):
         with pytest.raises(InvalidOption, match=said):
             exactly_once({key: value for key, value in good.items() if key != name})
+    with pytest.raises(InvalidOption, match="needs either the option 'topic'"):
+        exactly_once({**good, "topics": "a,b"})
+    with pytest.raises(InvalidOption, match="option 'topics': without exactlyOnce=true"):
+        parse({"kafka.bootstrap.servers": topics.bootstrap, "topics": "a,b"})
+    with pytest.raises(InvalidOption, match=r"option 'topics': .*'a b'"):
+        parse({"kafka.bootstrap.servers": topics.bootstrap, "topics": "a b"})
     with pytest.raises(InvalidOption, match="needs the option exactlyOnce"):
         exactly_once({"kafka.bootstrap.servers": topics.bootstrap, "topic": topic})
     too_long = writer(**{"kafka.transaction.timeout.ms": "900001"})

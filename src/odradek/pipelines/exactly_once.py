@@ -4,15 +4,16 @@
 
 Spark's own way to a sink runs no code of the driver before the tasks, and gives a task rows of any
 partition. So here the driver begins one transaction, and Spark brings the rows to one task for each
-partition of the topic. They travel as finished record batches: to move rows one by one takes Spark
-longer than to send them. The batches of a task stay in its order; those of several tasks follow
-each other in any, as they would if each of them sent its own.
+partition. They travel as finished record batches: to move rows one by one takes Spark longer than
+to send them. The batches of a task stay in its order; those of several tasks follow each other in
+any, as they would if each of them sent its own. Rows may go to several topics, dead letters to
+another one than the rest: those of a micro-batch are seen together all the same.
 
 The group named by the transactional id notes which batch is the next one, and whose: a query that
 begins with a new checkpoint counts from 0 again, and is another one.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import sleep
 from typing import Any, Final
@@ -45,7 +46,7 @@ RUNNING: Final = "RUNNING"
 LOOK_SECONDS: Final = 0.01
 PREPARED: Final = pa.schema(
     [
-        pa.field("target", pa.int32(), nullable=False),  # partition of the topic
+        pa.field("target", pa.int32(), nullable=False),  # which of all partitions of the topics
         pa.field("source", pa.int32(), nullable=False),  # number of the task that made the batch
         pa.field("number", pa.int64(), nullable=False),  # from 0, of those from source to target
         pa.field("data", pa.binary(), nullable=False),
@@ -104,60 +105,66 @@ class MicroBatch:
     number: int
 
     def write(self, frame: Any, context: Any) -> bool:
-        """Sends its rows, unless the topic has them: then it is false."""
-        noted_at = TopicPartition(self._topic, 0)
+        """Sends its rows, unless the topics have them: then it is false."""
+        noted_at = [TopicPartition(it, 0) for it in self._topics]
 
         def attempt(notes: Notes, identity: TransactionalIdentity) -> Notes | None:
-            if self.is_written(notes.get(noted_at)):
+            if self.is_written(notes.values()):
                 return None
-            counts = {self._topic: self._partition_count()}
-            options = self.transactions.options
-            tasks = min(counts[self._topic], slots_of(frame.sparkSession))
+            options, counts = self.transactions.options, self._partition_counts()
+            places = places_of(counts)
+            tasks = min(len(places), slots_of(frame.sparkSession))
             batches = frame.mapInArrow(Prepare(options, counts), PREPARED_SQL)
             sent = batches.repartitionById(tasks, "target").mapInArrow(
-                SendPrepared(options, identity), ANSWER
+                SendPrepared(options, identity, places), ANSWER
             )
             answers = read_answers([bytes(row[0]) for row in sent.collect()])
             check_stages(context, {it.stage for it in answers})
-            return {noted_at: Note(self.number + 1, self.query)}
+            return dict.fromkeys(noted_at, Note(self.number + 1, self.query))
 
-        return self.transactions.once([noted_at], attempt)
+        return self.transactions.once(noted_at, attempt)
 
     @property
-    def _topic(self) -> str:
-        topic = self.transactions.options.topic
-        assert topic is not None
-        return topic
+    def _topics(self) -> Sequence[str]:
+        options = self.transactions.options
+        return options.topics if options.topic is None else (options.topic,)
 
-    def is_written(self, note: Note | None) -> bool:
-        """Whether the topic has this batch, by what was noted of the last one.
+    def is_written(self, notes: Iterable[Note]) -> bool:
+        """Whether the topics have this batch, by what was noted of the last one.
 
         Only the last one can be begun again. Where a batch behind this one is noted, Spark has
-        cut the source anew, and which of its rows are there is not known.
+        cut the source anew, and which of its rows are there is not known. A topic that was added
+        since has no note.
         """
-        name = self.transactions.options.transactional_id
-        if note is None:
-            return False
-        if note.metadata != self.query:
+        name, next_batch = self.transactions.options.transactional_id, 0
+        for note in notes:
+            if note.metadata != self.query:
+                raise PipelineError(
+                    f"the transactional id {name!r} is that of another query, {note.metadata}: a "
+                    "query with a new checkpoint needs another one, or its group deleted "
+                    f"(odradek group delete {name})"
+                )
+            next_batch = max(next_batch, note.position)
+        if next_batch > self.number + 1:
             raise PipelineError(
-                f"the transactional id {name!r} is that of another query, {note.metadata}: a query "
-                "with a new checkpoint needs another one, or its group deleted "
-                f"(odradek group delete {name})"
-            )
-        if note.position > self.number + 1:
-            raise PipelineError(
-                f"topic {self._topic!r} has batch {note.position - 1} of this query already, and "
+                f"topic {self._topics[0]!r} has batch {next_batch - 1} of this query already, and "
                 f"its checkpoint is at batch {self.number}: it is older than what was written"
             )
-        return note.position == self.number + 1
+        return next_batch == self.number + 1
 
-    def _partition_count(self) -> int:
+    def _partition_counts(self) -> dict[str, int]:
         """As many as there are now; rows of this batch go to no others."""
         with sentences(self.transactions.options.client):
-            found = self.transactions.client.cluster([self._topic]).topics[self._topic]
-        if found.error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            raise PipelineError(f"topic {self._topic!r} does not exist")
-        return len(found.partitions)
+            found = self.transactions.client.cluster(self._topics).topics
+        for name in self._topics:
+            if found[name].error == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                raise PipelineError(f"topic {name!r} does not exist")
+        return {name: len(found[name].partitions) for name in self._topics}
+
+
+def places_of(counts: Mapping[str, int]) -> list[TopicPartition]:
+    """All partitions of the topics; their numbers in it say to which task their rows go."""
+    return [TopicPartition(topic, it) for topic, count in counts.items() for it in range(count)]
 
 
 def check_stages(context: Any, stages: set[int]) -> None:
@@ -179,14 +186,19 @@ def check_stages(context: Any, stages: set[int]) -> None:
 class Shelf:
     """Where finished batches lie until they are taken, each with its number."""
 
-    def __init__(self, source: int) -> None:
+    def __init__(self, source: int, places: Iterable[TopicPartition]) -> None:
         self._source = source
+        self._targets = {place: number for number, place in enumerate(places)}
         self._numbers: dict[int, int] = {}
         self._rows: list[tuple[int, int, int, bytearray]] = []
 
     def send(self, partition: TopicPartition, batch: bytearray) -> None:
         """As a producer."""
-        target = partition.partition
+        target = self._targets.get(partition)
+        if target is None:
+            raise PipelineError(
+                f"a row names topic {partition.topic!r}, which the option 'topics' does not name"
+            )
         number = self._numbers.get(target, 0)
         self._numbers[target] = number + 1
         self._rows.append((target, self._source, number, batch))
@@ -213,7 +225,7 @@ class Prepare(SentToWorkers):
 
     def __call__(self, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """A row for each batch."""
-        shelf = Shelf(task_context().partitionId())
+        shelf = Shelf(task_context().partitionId(), places_of(self._counts))
         sender = TopicSender(self._options, shelf, self._counts)
         for batch in rows:
             if batch.num_rows:
@@ -227,9 +239,15 @@ class Prepare(SentToWorkers):
 class SendPrepared(SentToWorkers):
     """Sends the batches that come to a task: all of their partitions come to this one."""
 
-    def __init__(self, options: SinkOptions, identity: TransactionalIdentity) -> None:
+    def __init__(
+        self,
+        options: SinkOptions,
+        identity: TransactionalIdentity,
+        places: Sequence[TopicPartition],
+    ) -> None:
         self._options = options
         self._identity = identity
+        self._places = places
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One answer."""
@@ -239,7 +257,6 @@ class SendPrepared(SentToWorkers):
 
     def _sent(self, batches: Iterator[pa.RecordBatch]) -> int:
         """How many batches."""
-        assert self._options.topic is not None
         order = Order()
         producer = producer_for(self._options, self._identity)
         count = 0
@@ -249,7 +266,7 @@ class SendPrepared(SentToWorkers):
                 for at, target in enumerate(targets):
                     order.check(target, sources[at], numbers[at])
                     data = bytearray(rows.column(3)[at].as_buffer())
-                    producer.send(TopicPartition(self._options.topic, target), data)
+                    producer.send(self._places[target], data)
                     count += 1
             producer.flush()
         return count

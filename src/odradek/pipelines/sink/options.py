@@ -20,6 +20,7 @@ from odradek.records.compression import Codec
 OPTIONS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "topic": "same: wins over the column",
+        "topics": "ours: with exactlyOnce, those that the column may name, with commas between",
         "includeHeaders": "same",
         "exactlyOnce": "ours: each micro-batch in one transaction, by `foreachBatch`",
         "checkpointLocation": "same: of the stream that writes",
@@ -48,6 +49,7 @@ class SinkOptions:
 
     client: ClientOptions
     topic: str | None = None
+    topics: tuple[str, ...] = ()  # that rows may name, where each batch is a transaction
     headers: bool = False
     codec: Codec = Codec.NONE
     batch_bytes: int = BATCH_BYTES
@@ -59,9 +61,7 @@ def parse(raw: Mapping[str, str]) -> SinkOptions:
     """The options as Spark hands them over; InvalidOption is the first that is wrong."""
     given = GivenOptions(raw, OPTIONS)
     given.refuse_unknown()
-    topic = given.text("topic")
-    if topic is not None and (fault := topic_name_fault(topic)) is not None:
-        raise InvalidOption(f"option 'topic': {fault}: {topic[:80]!r}")
+    topic, topics = given.text("topic"), _topics(given)
     name = (given.kafka("compression.type") or "none").strip().upper()
     if name not in Codec.__members__:
         known = ", ".join(it.lower() for it in Codec.__members__)
@@ -71,33 +71,49 @@ def parse(raw: Mapping[str, str]) -> SinkOptions:
     return SinkOptions(
         read_client(given),
         topic,
+        topics,
         headers=given.boolean("includeHeaders", default=False),
         codec=Codec[name],
         batch_bytes=given.kafka_number("batch.size", BATCH_BYTES, least=1),
-        transactional_id=_transactional_id(given, topic),
+        transactional_id=_transactional_id(given, topic, topics),
         transaction_timeout_ms=Millis(
             given.kafka_number("transaction.timeout.ms", TRANSACTION_TIMEOUT, least=1)
         ),
     )
 
 
-def _transactional_id(given: GivenOptions, topic: str | None) -> str | None:
+def _topics(given: GivenOptions) -> tuple[str, ...]:
+    """Those of the option `topics`."""
+    text = given.text("topics")
+    names = () if text is None else tuple(dict.fromkeys(it.strip() for it in text.split(",")))
+    for option, name in (("topic", given.text("topic")), *(("topics", it) for it in names)):
+        if name is not None and (fault := topic_name_fault(name)) is not None:
+            raise InvalidOption(f"option {option!r}: {fault}: {name[:80]!r}")
+    return names
+
+
+def _transactional_id(
+    given: GivenOptions, topic: str | None, topics: tuple[str, ...]
+) -> str | None:
     """With exactlyOnce it must be there, and without it must not be."""
     name = given.kafka("transactional.id")
     if not given.boolean("exactlyOnce", default=False):
-        if name is not None:
-            raise InvalidOption(
-                "option 'kafka.transactional.id': without exactlyOnce=true the sink is in no "
-                "transaction"
-            )
+        for option, value in (("kafka.transactional.id", name), ("topics", topics or None)):
+            if value is not None:
+                raise InvalidOption(
+                    f"option {option!r}: without exactlyOnce=true the sink is in no transaction"
+                )
         return None
     if not name:
         raise InvalidOption(
             "exactlyOnce needs the option 'kafka.transactional.id': a name that this query alone "
             "has, and keeps"
         )
-    if topic is None:
-        raise InvalidOption("exactlyOnce needs the option 'topic': one topic has all rows")
+    if (topic is None) is not bool(topics):
+        raise InvalidOption(
+            "exactlyOnce needs either the option 'topic', where one topic has all rows, or "
+            "'topics', which rows name in their column 'topic'"
+        )
     return name
 
 
