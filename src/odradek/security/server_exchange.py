@@ -55,6 +55,11 @@ class ServerExchange:
         self._mechanism: ServerMechanism | None = None  # between handshake and proof
         self._chosen = ""
 
+    @property
+    def is_under_way(self) -> bool:
+        """Whether a handshake has come, and its proof has not."""
+        return self._mechanism is not None
+
     def handle(self, request: SaslRequest) -> Reply:
         """One of the two requests."""
         if isinstance(request, SaslHandshakeRequest):

@@ -213,6 +213,23 @@ def test_a_name_must_be_proven_again(stage: Stage) -> None:
     assert principals(stage) == ["User:alice"]
 
 
+def test_who_begins_to_prove_a_name_again_in_time_may_end_later(stage: Stage) -> None:
+    """The handshake's answer may have waited behind that to a fetch; but not for ever."""
+    slow, stuck = stage.client(), stage.client()
+    log_in(slow)
+    log_in(stuck)
+    stage.run(LIFETIME_SECONDS - 0.2)
+    for client in (slow, stuck):
+        client.ask(SaslHandshakeRequest("PLAIN"), 1)
+    stage.run(0.5)
+    token = b"\0alice\0alice-secret"
+    assert not slow.ask(SaslAuthenticateRequest(token), 1).error_code
+    assert not stuck.is_closed
+    stage.run(10)
+    assert stuck.is_closed
+    assert not slow.is_closed
+
+
 def test_nobody_becomes_somebody_else(stage: Stage) -> None:
     """Neither with a right password nor with another mechanism."""
     client, other = stage.client(), stage.client()

@@ -1,11 +1,15 @@
 """For how long a proven name is believed on one connection (KIP-368)."""
 
 from collections.abc import Callable
+from typing import Final
 
 from odradek.broker.timers import Timer, Timers
-from odradek.model.units import Millis
+from odradek.model.units import SECOND, Millis
 from odradek.ports import Clock
 from odradek.security.server_exchange import Outcome, Reply, SaslRequest, ServerExchange
+
+PROOF_MS_MAX: Final = Millis(10 * SECOND)
+"""Who has begun in time gets so long: the answer may wait behind that to an earlier request."""
 
 
 class Session:
@@ -43,5 +47,13 @@ class Session:
 
     def _arm(self) -> None:
         if self._exchange.session_ms is not None:
-            deadline = Millis(self._clock.monotonic() + self._exchange.session_ms)
-            self._timer = self._timers.at(deadline, self._on_over)
+            self._wait(self._exchange.session_ms, self._on_deadline)
+
+    def _on_deadline(self) -> None:
+        if self._exchange.is_under_way:
+            self._wait(PROOF_MS_MAX, self._on_over)
+        else:
+            self._on_over()
+
+    def _wait(self, time: Millis, then: Callable[[], None]) -> None:
+        self._timer = self._timers.at(Millis(self._clock.monotonic() + time), then)
