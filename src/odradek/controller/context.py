@@ -367,6 +367,14 @@ class ControllerContext:
             if image is not None:
                 self.tell(write.partition, image, is_new=write.is_new)
 
+    def on_conflicts(self, found: Mapping[TopicPartition, PartitionState]) -> None:
+        """Somebody else has written these: their leaders know of no such version, and may wait."""
+        self.set_states(found)
+        for partition in found:
+            image = self.image.partition(partition)
+            if image is not None:
+                self.tell(partition, image)
+
     def tell(
         self, partition: TopicPartition, image: PartitionImage, *, is_new: bool = False
     ) -> None:

@@ -166,6 +166,26 @@ def test_a_state_that_another_has_written_is_read_before_it_is_replaced(
     assert t.state("orders").leader_epoch == before.leader_epoch + 1
 
 
+def test_a_leader_hears_of_a_state_that_another_has_written(t: ClusterScenario) -> None:
+    """Its proposal names the version before, and is refused: it would never propose another."""
+    controller, shop = t.controller(), t.client("shop")
+    assert controller is not None
+    leader, follower = (broker.number for broker in t.others(controller))
+    t.operator().places("orders", (leader, follower, controller))
+    shop.produce("orders", "a")
+    path = PartitionStateZnode.path(TopicPartition("orders", 0))
+    t.put(path, PartitionStateZnode.encode(t.state("orders")))
+    t.cut(leader, follower)
+    t.cut(follower, leader)
+    writing = shop.begins(shop.producing("orders", "b"))
+    t.run(10)
+    assert {*t.state("orders").isr} == {leader, controller}
+    shop.ends(writing)
+    t.heal()
+    t.await_isr("orders", 1, 2, 3)
+    assert shop.read("orders") == ["a", "b"]
+
+
 def test_a_broker_of_an_earlier_life_is_refused_by_the_controller(t: ClusterScenario) -> None:
     """It may not stop, take producer ids or change an ISR in the name of the present one."""
     shop = t.client("shop")

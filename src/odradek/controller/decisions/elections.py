@@ -97,7 +97,8 @@ def _writes(
 
 
 def _look_again(context: ControllerContext, outcome: StatesWritten) -> Steps[None]:
-    context.set_states(outcome.conflicts)
+    context.on_conflicts(outcome.conflicts)
+    yield from send(context)
     yield from put_off(context, outcome.failed)
 
 

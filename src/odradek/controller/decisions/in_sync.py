@@ -69,7 +69,8 @@ def on_alter_partition(
             elif verdict is ErrorCode.NOT_CONTROLLER:
                 ahead[partition] = LeaderEpoch(row.leader_epoch)
     outcome = (yield from write_states(writes)) if writes else StatesWritten()
-    context.set_states({it.partition: it.state for it in outcome.written} | {**outcome.conflicts})
+    context.set_states({it.partition: it.state for it in outcome.written})
+    context.on_conflicts(outcome.conflicts)
     for write in outcome.written:
         _on_members(context, write)
     yield from put_off(context, outcome.failed)
