@@ -26,6 +26,7 @@ from odradek.model.names import metric_collision_key
 from odradek.model.positions import BrokerEpoch, Incarnation
 from odradek.model.units import Millis, Timestamp
 from odradek.ports import Random
+from odradek.zookeeper.protocol.codes import ANY_VERSION
 
 
 class Policy(Protocol):
@@ -149,6 +150,7 @@ class ControllerContext:
         self.deletions: dict[str, Deletion] = {}
         self.reassigning: dict[TopicPartition, None] = {}
         self.asked_by_znode: dict[TopicPartition, tuple[BrokerId, ...]] = {}
+        self.asked_version = ANY_VERSION  # of that znode, as it was read or written last
         self.unclean_logs: dict[BrokerId, dict[TopicPartition, None]] = {}
         self.incarnations: dict[BrokerId, dict[TopicPartition, Incarnation]] = {}
         """Of logs that have lost something once, as their brokers have said."""

@@ -24,7 +24,7 @@ from odradek.wire.messages.leader_and_isr import (
 )
 from tests.unit.controller.conversation import Conversation, Deposed
 
-ORDERS = TopicPartition("orders", 0)
+ORDERS, PAYMENTS = TopicPartition("orders", 0), TopicPartition("payments", 0)
 
 
 def ids(*numbers: int) -> tuple[BrokerId, ...]:
@@ -152,6 +152,19 @@ def test_a_move_begun_by_the_znode_waits_for_a_dead_target() -> None:
     in_sync(talk, 1, 2)
     assert talk.leads("orders") == (2, (2,), 3)
     assert ReassignPartitionsZnode.PATH not in talk.tree.nodes
+
+
+@pytest.mark.parametrize("theirs", [b"{", ReassignPartitionsZnode.encode({PAYMENTS: ids(2)})])
+def test_what_somebody_asks_meanwhile_is_not_written_over(theirs: bytes) -> None:
+    """A move ends, and the znode says something that this controller has not read, or cannot."""
+    talk = Conversation(brokers=(1, 2)).begin().make("orders", (1,)).make("payments", (1,))
+    path = ReassignPartitionsZnode.PATH
+    talk.tree.put(path, ReassignPartitionsZnode.encode({ORDERS: ids(2)}))
+    talk.on(TreeChanged(frozenset({path})))
+    talk.tree.put(path, theirs)
+    in_sync(talk, 1, 2)
+    assert talk.leads("orders")[:2] == (2, (2,))
+    assert talk.tree.nodes[path].data == theirs
 
 
 @pytest.mark.parametrize("target", [(), (2, 2), (-1,), (9,)])

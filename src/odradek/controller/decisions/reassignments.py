@@ -39,7 +39,7 @@ from odradek.model.counting import counted
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.zookeeper.client.errors import OutcomeUnknown
-from odradek.zookeeper.protocol.codes import ANY_VERSION, KeeperError
+from odradek.zookeeper.protocol.codes import KeeperError
 from odradek.zookeeper.protocol.jute_replies import Data, Results, StatReply
 from odradek.zookeeper.protocol.jute_requests import Delete, GetData, Multi, SetData
 
@@ -417,16 +417,21 @@ def _is_unreadable(context: ControllerContext, name: str) -> bool:
 
 
 def trim_znode(context: ControllerContext, partitions: Iterable[TopicPartition]) -> Steps[None]:
-    """These are over: the znode names those that are not, and is deleted with the last."""
+    """These are over: the znode names those that are not, and is deleted with the last.
+
+    What somebody has written there meanwhile stays: it is read next, or once it is mended.
+    """
     known = len(context.asked_by_znode)
     for partition in partitions:
         context.asked_by_znode.pop(partition, None)
     if len(context.asked_by_znode) == known:
         return
     path, left = ReassignPartitionsZnode.PATH, context.asked_by_znode
-    write: SetData | Delete = Delete(path, ANY_VERSION)
+    write: SetData | Delete = Delete(path, context.asked_version)
     if left:
-        write = SetData(path, ReassignPartitionsZnode.encode(left), ANY_VERSION)
+        write = SetData(path, ReassignPartitionsZnode.encode(left), context.asked_version)
     (answer,) = yield from commit(Multi((write,)))
+    if isinstance(answer, Results) and isinstance(written := answer.results[0], StatReply):
+        context.asked_version = written.stat.version
     if isinstance(answer, KeeperError):
         yield Note("reassignment.znode_stays", {"reason": str(answer)})

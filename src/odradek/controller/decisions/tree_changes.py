@@ -347,7 +347,7 @@ def _was_gone(answer: Answer) -> bool:
 # What older tools ask for
 
 
-def _input(context: ControllerContext, path: str) -> Steps[bytes | None]:
+def _input(context: ControllerContext, path: str) -> Steps[Data | None]:
     """The contents of a znode that may not be there; in either case it is watched."""
     (there,) = yield from read(Exists(path, watch=True))
     if not isinstance(there, StatReply):
@@ -358,31 +358,32 @@ def _input(context: ControllerContext, path: str) -> Steps[bytes | None]:
         yield from _cannot_read(context, path, str(found))
     else:
         context.unreadable.pop(path, None)
-    return found.data if isinstance(found, Data) else None
+    return found if isinstance(found, Data) else None
 
 
 def look_at_reassignments(context: ControllerContext) -> Steps[None]:
     """/admin/reassign_partitions: only what is new in it begins."""
-    data = yield from _input(context, ReassignPartitionsZnode.PATH)
-    if data is None:
+    found = yield from _input(context, ReassignPartitionsZnode.PATH)
+    if found is None:
         context.asked_by_znode = {}
         return
     try:
-        targets = ReassignPartitionsZnode.decode(data)
+        targets = ReassignPartitionsZnode.decode(found.data)
     except MalformedZnode as fault:
         yield ignored(fault)
         return
+    context.asked_version = found.stat.version
     if targets != context.asked_by_znode:
         yield from on_znode(context, targets)
 
 
 def look_at_preferred_elections(context: ControllerContext) -> Steps[None]:
     """/admin/preferred_replica_election: it is deleted, whatever came of it."""
-    data = yield from _input(context, PreferredElectionZnode.PATH)
-    if data is None:
+    found = yield from _input(context, PreferredElectionZnode.PATH)
+    if found is None:
         return
     try:
-        partitions = PreferredElectionZnode.decode(data)
+        partitions = PreferredElectionZnode.decode(found.data)
     except MalformedZnode as fault:
         yield ignored(fault)
         return
