@@ -1,5 +1,7 @@
 """Groups of a cluster: their coordinator dies, and what was committed is there."""
 
+import pytest
+
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.sim.cluster_scenario import ClusterScenario, staged
@@ -69,11 +71,15 @@ def test_no_group_begins_before_its_topic_can_have_all_its_replicas() -> None:
         assert "replication" in found.error_message
 
 
+@pytest.mark.parametrize("epochs", [1, 2])
 @staged(settings=ONE_PARTITION)
 def test_a_coordinator_that_has_written_half_of_a_commit_reads_its_log_again(
-    t: ClusterScenario,
+    t: ClusterScenario, epochs: int
 ) -> None:
-    """What it believes and what its log says differ then; its groups go on with the log."""
+    """What it believes and what its log says differ then; its groups go on with the log.
+
+    Also if it was elected, and has led on in another leader epoch since.
+    """
     client = t.operator()
     client.make("orders", replicas=3, partitions=2)
     member = client.member("shop", "orders")
@@ -81,6 +87,14 @@ def test_a_coordinator_that_has_written_half_of_a_commit_reads_its_log_again(
     assert member.commits("orders", 0, 1) == ErrorCode.NONE
     client.sets(GROUPS, segment_bytes="600", max_message_bytes="1000")
     t.run(seconds=1)
+    before = t.state(GROUPS)
+    if epochs > 1:
+        follower = t.broker(t.followers(GROUPS)[0])
+        follower.kill()
+        follower.start()
+        t.await_isr(GROUPS, 1, 2, 3)
+        assert t.state(GROUPS).leader == before.leader
+        assert t.state(GROUPS).leader_epoch > before.leader_epoch
     rows = [
         OffsetCommitRequestPartition(0, 2, committed_metadata="a"),
         OffsetCommitRequestPartition(1, 2, committed_metadata="b" * 860),  # larger than a segment

@@ -278,11 +278,16 @@ class CoordinatorShell(Generic[M]):
 
     def _on_elected(self, led: LeadingReplica) -> None:
         if led.partition.topic == self._record_topic.topic:
-            place = Place(led.partition.partition, led.leader_epoch)
-            led.watchers.append(partial(self._on_high_watermark, place))
-            self._begin_place(led, place)
+            led.watchers.append(partial(self._on_high_watermark_of, led))
+            self._begin_place(led)
 
-    def _begin_place(self, led: LeadingReplica, place: Place) -> None:
+    def _on_high_watermark_of(self, led: LeadingReplica, high_watermark: Offset) -> None:
+        loaded = self._loaded.get(led.partition.partition)
+        if loaded is not None and loaded.led is led:
+            self._on_high_watermark(loaded.place, high_watermark)
+
+    def _begin_place(self, led: LeadingReplica) -> None:
+        place = Place(led.partition.partition, led.leader_epoch)
         self._sender.stop(place.partition)
         shard, effects = self._core.elected(place)
         loaded = self._loaded[place.partition] = LoadedPartition(place, led, shard, deque())
@@ -457,10 +462,12 @@ class CoordinatorShell(Generic[M]):
             self._given_up.append(loaded)
 
     def _begin_again(self, loaded: LoadedPartition) -> None:
-        """All that was on its way is in the log, or is not: what the log says is true."""
-        is_led = not loaded.led.is_over and loaded.led.leader_epoch == loaded.place.leader_epoch
-        if is_led and not self._is_closed:
-            self._begin_place(loaded.led, loaded.place)
+        """All that was on its way is in the log, or is not: what the log says is true.
+
+        It may lead in a later epoch by now: a leader that leads on is not elected anew.
+        """
+        if not loaded.led.is_over and not self._is_closed:
+            self._begin_place(loaded.led)
 
     def _answer(self, ticket: Ticket, response: Any) -> None:
         ended = self._ending.pop(ticket, None)
