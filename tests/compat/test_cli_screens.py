@@ -4,14 +4,10 @@
 (ids, ports, times) is replaced by a word of the same meaning.
 """
 
-import fcntl
 import os
-import pty
 import re
-import struct
 import subprocess
 import sys
-import termios
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -23,6 +19,7 @@ from tests.compat.calls import side_by_side
 from tests.compat.test_long_names import ARGUMENTS, LISTING
 from tests.external import tools
 from tests.external.ports import free_port
+from tests.terminal import shown
 
 SCREENS: Final = Path(__file__).with_name("screens")
 COLUMNS: Final = 80
@@ -131,34 +128,8 @@ def environment(bootstrap: str) -> dict[str, str]:
 
 def screen(bootstrap: str, call: str) -> str:
     """What stands on the terminal afterwards, and the exit code."""
-    text, code = raw_screen(environment(bootstrap), call)
+    text, code = shown(command(*call.split()), environment(bootstrap))
     return f"{COLOURS.sub('', text).rstrip()}\n[exit code {code}]\n"
-
-
-def raw_screen(variables: dict[str, str], call: str) -> tuple[str, int]:
-    """All that was written to the terminal, and the exit code."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
-    process = subprocess.Popen(
-        command(*call.split()),
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env=variables,
-        start_new_session=True,
-    )
-    os.close(theirs)
-    said = bytearray()
-    try:
-        while data := os.read(ours, 65_536):
-            said += data
-            if said.endswith(b"[y/N]: "):
-                os.write(ours, b"n\n")
-    except OSError:  # the terminal's end on Linux
-        pass
-    os.close(ours)
-    code = process.wait(30)
-    return said.decode().replace("\r\n", "\n"), code
 
 
 def told(bootstrap: str, call: str) -> str:
@@ -216,7 +187,7 @@ def test_colours_are_for_terminals_that_want_them(prepared: OdradekBroker) -> No
         )
         assert b"\x1b" not in pipe.stdout + pipe.stderr, call
         for refusal in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
-            assert "\x1b[3" not in raw_screen({**around, **refusal}, call)[0], call
+            assert "\x1b[3" not in shown(command(*call.split()), {**around, **refusal})[0], call
 
 
 def test_every_screen_that_is_kept_is_shown() -> None:

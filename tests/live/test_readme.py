@@ -46,7 +46,7 @@ def test_readme_can_be_followed_twice(tmp_path: Path) -> None:
     outputs = [follow(folder, start, then) for _ in range(2)]
     for number, said in enumerate(outputs, 1):
         assert said.count("\n1\n") + said.startswith("1\n") == number, said
-        assert "numbers  id " in said
+        assert "\nnumbers\t0\t" in said
         assert said.rstrip().endswith("numbers")
     installed = {path.name for path in (folder / ".venv-up").glob("lib/python3*/site-packages/*")}
     assert "click" in installed
