@@ -10,7 +10,7 @@ from odradek.sim.worlds import kind
 SEEDS: Final = 60  # within so many each mistake must be found
 FIRST: Final = {
     "stable-from-the-append-of-a-marker": 16,
-    "markers-of-any-coordinator-epoch": 41,
+    "markers-of-any-coordinator-epoch": 77,
     "a-marker-counts-before-it-is-committed": 13,
 }
 """Of those that the very first seeds do not find: where to begin, so that it does not take long."""
