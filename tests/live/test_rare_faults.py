@@ -74,6 +74,31 @@ def test_a_coordinator_that_refuses(cluster: LiveCluster, odradek: Shell) -> Non
     books.run("group reset-offsets readers -t orders --to-latest")
 
 
+def test_a_state_that_is_empty(cluster: LiveCluster, odradek: Shell) -> None:
+    """No member can join: it is named, and made again as one that is missing is."""
+    cluster.place("orders", [1, 2])
+    cluster.brokers[1].stop()
+    odradek.bootstrap = cluster.brokers[2].bootstrap
+    odradek("produce", "orders", said=b"a\n")
+    tree = KazooClient(cluster.zookeeper.connect_string)
+    tree.start()
+    try:
+        tree.set(STATE, b"")
+        cluster.brokers[1].start()
+        named = f"{STATE} in ZooKeeper cannot be read"
+        eventually(lambda: named in odradek.run("cluster", "health").out, what="it is named")
+        connect = ("--connect", cluster.zookeeper.connect_string)
+        restore = ("zookeeper", "restore-state", "orders", "0", *connect, "--leader", "2", "--yes")
+        assert "orders-0 is led by broker 2" in odradek(*restore).out
+        assert "is there: it is not replaced" in odradek.fails(*restore)
+    finally:
+        tree.stop()
+        tree.close()
+    eventually(lambda: odradek.run("cluster", "health").code == 0, what="it is mended")
+    cluster.await_isr("orders", 2)
+    cluster.check_replicas_equal("orders")
+
+
 def test_a_state_that_is_missing(cluster: LiveCluster, odradek: Shell) -> None:
     """When the leader dies no other is elected, until a person says which shall lead."""
     books = Runbooks(odradek, cluster)

@@ -1,9 +1,10 @@
-"""`odradek zookeeper restore-state`: a partition's state that is missing is made again.
+"""`odradek zookeeper restore-state`: a partition's state that is missing or spoilt is made again.
 
-Only a person knows which replica to believe: no controller elects without the state. It is created
-and never replaced, together with a check of the topic's znode, so neither a controller nor a second
-operator is overwritten: who comes second is told that it is there. A controller sees it within ten
-seconds, a new one when it begins; either gives it a leader epoch of its own.
+Only a person knows which replica to believe: no controller elects without the state. One that can
+be read is never replaced, and a spoilt one only in the version that was read, together with a check
+of the topic's znode, so neither a controller nor a second operator is overwritten: who comes second
+is told that it is there. A controller sees it within ten seconds, a new one when it begins; either
+gives it a leader epoch of its own.
 
 A leader below the epoch of its followers' logs is not followed. So live replicas are asked for
 theirs, and the epoch is put far above: those that cannot be asked may have heard of later ones.
@@ -27,6 +28,7 @@ from odradek.cli.tree import DestroyingTreeVerb, access_by, connection, in_tree
 from odradek.cli.unclean_loss import logs_of
 from odradek.client.cluster import Cluster
 from odradek.ensemble.client import ZooKeeperClient
+from odradek.metadata.json_body import MalformedZnode
 from odradek.metadata.nouns import PartitionState, TopicAssignment
 from odradek.metadata.znodes.admin import DeleteTopicZnode
 from odradek.metadata.znodes.broker import BrokerIdsZnode
@@ -42,7 +44,7 @@ from odradek.model.positions import (
 )
 from odradek.zookeeper.client.errors import BadVersion, MultiFailed, NodeExists, NoNode
 from odradek.zookeeper.protocol.jute import OPEN_ACL
-from odradek.zookeeper.protocol.jute_requests import Check, Create, WriteOp
+from odradek.zookeeper.protocol.jute_requests import Check, Create, SetData, WriteOp
 
 COLUMNS = ("replica", "from", "end", "leader_epoch")
 Logs = Mapping[int, Mapping[str, int]]
@@ -50,13 +52,14 @@ Logs = Mapping[int, Mapping[str, int]]
 
 
 class Place(NamedTuple):
-    """What the tree says of a partition whose state is missing."""
+    """What the tree says of a partition whose state is missing, or no state."""
 
     partition: TopicPartition
     topic: TopicAssignment
     topic_version: int
     controller_epoch: ControllerEpoch
     alive: frozenset[int]
+    spoilt_version: int | None  # of what stands in the state's place, and is none
 
     @property
     def replicas(self) -> tuple[BrokerId, ...]:
@@ -83,11 +86,11 @@ def restore_state(
     connect: str,
     tls_file: Path | None,
 ) -> None:
-    """Make a partition's state again that is missing in ZooKeeper.
+    """Make a partition's state again that is missing or makes no sense in ZooKeeper.
 
     BROKER leads and is alone in sync: what only other replicas have is lost. The others follow it.
-    An existing state is never replaced. Live replicas are asked for the ends and leader epochs of
-    their logs, which are shown before it asks.
+    A state that can be read is never replaced. Live replicas are asked for the ends and leader
+    epochs of their logs, which are shown before it asks.
     """
     partition, access = TopicPartition(topic, number), access_by(tls_file)
     place = asyncio.run(in_tree(connect, partial(look, partition=partition), access))
@@ -122,11 +125,24 @@ async def look(client: ZooKeeperClient, partition: TopicPartition) -> Place:
         raise Failed(f"{partition.topic} has no partition {partition.partition}: 0 to {last}")
     if await client.exists(DeleteTopicZnode.path(partition.topic)) is not None:
         raise Failed(f"topic {partition.topic} is being deleted", "odradek cluster health")
-    if await client.exists(PartitionStateZnode.path(partition)) is not None:
-        raise _is_there(partition)
+    spoilt_version = await _spoilt_version(client, partition)
     epoch = ControllerEpochZnode.decode((await client.get(ControllerEpochZnode.PATH)).data)
     names = (await client.children(BrokerIdsZnode.PATH)).names
-    return Place(partition, topic, found.stat.version, epoch, frozenset(map(int, names)))
+    alive = frozenset(map(int, names))
+    return Place(partition, topic, found.stat.version, epoch, alive, spoilt_version)
+
+
+async def _spoilt_version(client: ZooKeeperClient, partition: TopicPartition) -> int | None:
+    """Of what somebody has left there that is no state; none where nothing is there."""
+    try:
+        found = await client.get(PartitionStateZnode.path(partition))
+    except NoNode:
+        return None
+    try:
+        PartitionStateZnode.decode(partition, found.data, found.stat.version)
+    except MalformedZnode:
+        return found.stat.version
+    raise _is_there(partition)
 
 
 def _is_there(partition: TopicPartition) -> Failed:
@@ -179,7 +195,11 @@ async def create(client: ZooKeeperClient, place: Place, state: PartitionState) -
     writes: list[WriteOp] = [Check(TopicZnode.path(partition.topic), place.topic_version)]
     writes += [Create(it, None, OPEN_ACL) for it in missing]
     data = PartitionStateZnode.encode(state)
-    writes.append(Create(PartitionStateZnode.path(partition), data, OPEN_ACL))
+    path = PartitionStateZnode.path(partition)
+    if place.spoilt_version is None:
+        writes.append(Create(path, data, OPEN_ACL))
+    else:
+        writes.append(SetData(path, data, place.spoilt_version))
     try:
         await client.multi(writes)
     except MultiFailed as failed:

@@ -96,9 +96,11 @@ def _partition(
         cause = f"{path} in ZooKeeper is missing: {RESTORE}"
         tell([cause], AS_KNOWN if is_led else NO_LEADER, partition)
         return
-    if state is None and partition in context.unread:
-        tell([_cannot_be_read(path)], NO_LEADER, partition)
-        return
+    if partition in context.unread:  # nothing can be decided, also where one was known before
+        is_led = state is not None and context.is_led(image)
+        tell([_cannot_be_read(path)], AS_KNOWN if is_led else NO_LEADER, partition)
+        if not is_led:
+            return
     if state is None:
         tell(_why_not(context, partition, image, assigned.replicas), NO_LEADER, partition)
         return

@@ -135,8 +135,6 @@ class TreeReading:
                     read.missing()
             elif isinstance(answer, NoAuth) and read.request.path not in LISTS:
                 self._on_fault(read, str(answer))
-                if read.refused is not None:
-                    read.refused()
             elif isinstance(answer, KeeperError):
                 raise answer
             else:
@@ -147,6 +145,8 @@ class TreeReading:
 
     def _on_fault(self, read: _Read, why: str) -> None:
         self.faults.append(why)
+        if read.refused is not None:
+            read.refused()
         if read.is_tried_again:
             self.unreadable[read.request.path] = why
 

@@ -190,6 +190,27 @@ def test_why_a_partition_without_a_state_has_no_leader_is_said() -> None:
     assert told(lost) == {cause: {"no leader": {"orders": [0]}}}
 
 
+def test_a_state_that_makes_no_sense_is_named_until_it_does() -> None:
+    """A leader that is there leads on, and cannot drop who is gone: nothing else says why."""
+    talk = Conversation().begin().make("orders", (2, 3))
+    state = PartitionStateZnode.path(TopicPartition("orders", 0))
+    good = talk.tree.nodes[state].data
+    talk.tree.put(state, b"")
+    talk.brokers(1, 2)
+    talk.on(RetryIsDue())
+    assert told(talk)[cannot_be_read(state)] == {"as it was known before": {"orders": [0]}}
+    begun = Conversation()
+    of_others(begun)
+    begun.tree.put(state, b"{")
+    begun.begin()
+    assert told(begun) == {cannot_be_read(state): {"no leader": {"orders": [0]}}}
+    talk.tree.put(state, good)
+    talk.on(RetryIsDue())
+    assert cannot_be_read(state) not in told(talk)
+    assert talk.leads("orders") == (2, (2,), 1)
+    assert not talk.controller.has_to_try_again
+
+
 @pytest.mark.parametrize("path", ["/partitions", "/partitions/0", ""])
 @pytest.mark.parametrize("is_made_meanwhile", [False, True])
 def test_whether_a_state_was_lost_may_not_be_known(path: str, *, is_made_meanwhile: bool) -> None:
