@@ -29,6 +29,7 @@ from odradek.storage.errors import (
     LogDirCordoned,
     LogDirNotFound,
     LogDirOffline,
+    OutOfOrderSequence,
     StorageError,
 )
 from odradek.storage.files.names import KEPT_HERE
@@ -162,6 +163,46 @@ def test_an_open_transaction_moves_along(*, early: bool) -> None:
     assert move.future.last_stable_offset == 2
     (aborted,) = move.future.aborted_between(Offset(0), Offset(2))
     assert (aborted.first_offset, aborted.last_offset) == (0, 1)
+
+
+def test_a_batch_that_waits_to_be_confirmed_is_waited_for_in_the_new_place() -> None:
+    """The log knows nothing else of its producer: it would take the second for the first."""
+    h = Host(2)
+    log = h.dirs.get_or_create(part(0), LARGE, NOW)
+    first, second = (
+        build_batch(
+            [Record(0, NOW, None, b"a")],
+            producer_id=7,
+            producer_epoch=0,
+            base_sequence=sequence,
+            transactional=True,
+        )
+        for sequence in range(2)
+    )
+    log.producers.expect(read_header(first), NOW)
+    move = begun(h)
+    driven(move.swap(NOW))
+    with pytest.raises(OutOfOrderSequence):
+        move.future.append(second, read_header(second), LeaderEpoch(0), NOW)
+    for batch in first, second:
+        move.future.append(batch, read_header(batch), LeaderEpoch(0), NOW)
+
+
+def test_a_batch_that_was_deleted_is_known_in_the_new_place() -> None:
+    """Its answer was lost, and it is sent again."""
+    h = Host(2)
+    log = h.dirs.get_or_create(part(0), LARGE, NOW)
+    batch = build_batch(
+        [Record(0, NOW, None, b"a")], producer_id=7, producer_epoch=0, base_sequence=0
+    )
+    log.append(bytearray(batch), read_header(batch), LeaderEpoch(0), NOW)
+    publish(log)
+    log.on_high_watermark(Offset(1))
+    DeleteJob(log, Offset(1)).run()
+    move = begun(h)
+    driven(move.swap(NOW))
+    again = bytearray(batch)
+    assert move.future.append(again, read_header(again), LeaderEpoch(0), NOW).duplicate
 
 
 def publish(log: PartitionLog) -> None:

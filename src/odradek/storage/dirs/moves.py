@@ -22,6 +22,7 @@ Invariant: of one partition there is at most one future log, never in the dir of
 
 from collections.abc import Callable, Generator
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple
@@ -401,6 +402,10 @@ class Move:
         yield Step(target, partial(target.note_unclean, future))
 
     def _take_name(self) -> Generator[Step, None, None]:
+        """All that is known of producers comes along: the copy does not tell all of it.
+
+        Not of those whose records were deleted, nor who waits to be confirmed.
+        """
         is_durable = self.future.config.flush_before_ack
         rename = partial(
             self.target.rename_log, self.future, str(self.partition), is_durable=is_durable
@@ -418,6 +423,7 @@ class Move:
         self.future.config = self.current.config
         self.future.unclean = self.current.unclean
         self.future.incarnation = self.current.incarnation
+        self.future.producers = replace(self.current.producers, planned={})
         self.future.on_high_watermark(self.current.high_watermark)
         self.current.failures = Failures()  # that its files go says nothing of the disk
         if self.current.log_start_offset > self.future.log_start_offset:  # DeleteRecords meanwhile
