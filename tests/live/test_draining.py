@@ -82,7 +82,8 @@ def test_a_broker_is_emptied_and_taken_back(cluster: LiveCluster, odradek: Shell
     assert "new replicas can go to 3 brokers" in odradek.fails("topic", "create", "wide", "-r", "4")
     said = odradek.fails("partition", "reassign", "later", "-p", "0", "--replicas", "1,2,3")
     assert "they are cordoned" in said
-    assert "cordoned, without new replicas: 3" in odradek("broker", "list").err
+    told = "cordoned, without new replicas: 3 (odradek broker undrain 3)"
+    assert told in odradek("broker", "list").err
     assert "is cordoned and empty" in odradek("broker", "drain", "3").err
     said = odradek.fails("broker", "drain", "4")
     assert "replication factor 3 needs 3 brokers" in said

@@ -51,7 +51,8 @@ def list_brokers() -> None:
     tell_doubt(seen)
     if closed:
         names = ", ".join(map(str, closed))
-        told = f"cordoned, without new replicas: {names} (odradek broker undrain)"
+        calls = "; ".join(f"odradek broker undrain {it}" for it in closed)
+        told = f"cordoned, without new replicas: {names} ({calls})"
         click.echo(pasted(told), err=True)
 
 
