@@ -206,6 +206,6 @@ async def create(client: ZooKeeperClient, place: Place, state: PartitionState) -
         if isinstance(failed.cause, NodeExists):
             raise _is_there(partition) from None
         if isinstance(failed.cause, BadVersion | NoNode):
-            text = f"the assignment of {partition.topic} was changed meanwhile"
+            text = f"the assignment of {partition.topic}, or this state, was changed meanwhile"
             raise Failed(text, "call it again") from None
         raise
