@@ -20,7 +20,7 @@ from odradek.cli.naming import (
 )
 from odradek.cli.options import options
 from odradek.cli.printing import is_terminal, print_json, show_outcomes, show_table, tell
-from odradek.cli.states import State
+from odradek.cli.states import state_option
 from odradek.cli.talking import talk
 from odradek.client import admin
 from odradek.client.admin import ListedGroups
@@ -73,13 +73,7 @@ command.add_command(group_reset.reset_offsets)
 
 @command.command(name="list")
 @click.argument("names", nargs=-1, type=GROUP)
-@click.option(
-    "--state",
-    "states",
-    type=State(STATES),
-    multiple=True,
-    help="Only groups in this state, such as Empty.",
-)
+@state_option(STATES, "Only groups in this state, such as Empty.")
 def list_groups(*, names: tuple[str, ...], states: tuple[str, ...]) -> None:
     """List groups.
 

@@ -51,7 +51,7 @@ async def between_log_dirs(
 
 
 async def change_between_log_dirs(cluster: Cluster, brokers: Sequence[int], rate: int) -> None:
-    """Of what these copy; where a copy has ended meanwhile nobody else would take it away."""
+    """Of what these copy; where a copy has ended meanwhile no other command takes it away."""
     before = (await throttle.rates(cluster)).log_dirs
     for broker in brokers:
         await _set(cluster, broker, rate)

@@ -199,9 +199,10 @@ def throttle_(*, rate: str) -> None:
         if not ongoing and not copying:
             next_step = "partition reassign, broker drain and logdirs move take --throttle"
             raise Failed("no partition is being moved: there is nothing to throttle", next_step)
-        bounded = [counted(len(ongoing), "reassignment")] if ongoing else []
+        bounded = []
         if ongoing:
             await change_throttle(cluster, ongoing, wanted)
+            bounded.append(counted(len(ongoing), "reassignment"))
         if copying:
             await change_between_log_dirs(cluster, copying, wanted)
             bounded.append(f"moves between log dirs of {among(copying)}")

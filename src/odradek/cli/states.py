@@ -1,10 +1,17 @@
 """States of groups and of transactional ids, as options name them: in any letters."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def state_option(known: Sequence[str], text: str) -> Callable[[F], F]:
+    """`--state`, which may be given several times."""
+    return click.option("--state", "states", type=State(known), multiple=True, help=text)
 
 
 class State(click.ParamType[str]):

@@ -11,7 +11,7 @@ from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.naming import TOPIC, brokers_that_answer, end_if_unreadable, topics_named
 from odradek.cli.numbers import Whole
 from odradek.cli.printing import show_outcomes, show_table
-from odradek.cli.states import State
+from odradek.cli.states import state_option
 from odradek.cli.talking import talk
 from odradek.client import transactions
 from odradek.client.cluster import Cluster
@@ -58,13 +58,7 @@ def command() -> None:
 
 
 @command.command(name="list")
-@click.option(
-    "--state",
-    "states",
-    type=State(STATES),
-    multiple=True,
-    help="Only those in this state, as Ongoing.",
-)
+@state_option(STATES, "Only those in this state, as Ongoing.")
 def list_transactions(*, states: tuple[str, ...]) -> None:
     """List transactional ids, with their coordinators and states."""
     told = talk(lambda cluster: _told(cluster, ListTransactionsRequest(states)))

@@ -30,28 +30,28 @@ class Handover:
         self.closed = receiver.closed
 
     def end(self) -> None:
-        """Nobody is called any more."""
-        self.to(_NOBODY)
+        """The calls lead nowhere from now on."""
+        self.to(_UNHEARD)
 
 
-class _Nobody:
-    """Receives what no stream will bring."""
+class Unheard:
+    """The receiver of a stream that has ended, or that is not read and is about to be closed."""
 
     def buffer(self) -> memoryview:
-        """Never asked for: the stream has ended."""
+        """For what will not come."""
         return memoryview(bytearray(1))
 
     def received(self, count: int) -> None:
-        """Never called."""
+        """Not called."""
 
     def drained(self) -> None:
-        """Never called."""
+        """Nothing was sent."""
 
     def closed(self, error: OSError | None) -> None:
-        """It was told before."""
+        """Nothing has to be given back."""
 
 
-_NOBODY = _Nobody()
+_UNHEARD = Unheard()
 
 
 def deliver(receiver: Receiver, data: bytes | bytearray | memoryview) -> None:

@@ -141,7 +141,7 @@ class TlsStream:
 
     def _forget_who_waits(self) -> None:
         """They have this stream: a circle would stay until the collector has looked everywhere."""
-        self._on_secured, self._on_failed = _nobody_waits, _nobody_cares
+        self._on_secured, self._on_failed = _secured_before, _is_told
 
     def _fail(self, error: OSError) -> None:
         """The alert goes out first."""
@@ -362,12 +362,12 @@ class TlsStream:
             receiver.closed(reason)
 
 
-def _nobody_waits(stream: TlsStream) -> Receiver:
+def _secured_before(stream: TlsStream) -> Receiver:
     raise AssertionError("the handshake was over before", stream)
 
 
-def _nobody_cares(error: OSError | None) -> None:
-    """Whoever waited for the handshake knows how it went."""
+def _is_told(error: OSError | None) -> None:
+    """Those that waited for the handshake know how it went."""
 
 
 def whole_records(data: bytearray) -> int:

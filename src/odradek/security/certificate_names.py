@@ -86,7 +86,7 @@ class Rule(NamedTuple):
 def parse_rules(text: str) -> tuple[Rule, ...]:
     """The rules in their order; InvalidSetting names the one that is none.
 
-    With none at all nobody fits, as with Kafka.
+    With none at all no name fits, as with Kafka.
     """
     rules: list[Rule] = []
     position = 0

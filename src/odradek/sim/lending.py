@@ -90,7 +90,7 @@ _onlookers = 0
 def _watching(kind: type, name: str) -> property:
     """An attribute that looks who touches it, in place of what stands there.
 
-    As a rule the loop touches what nobody was lent, tens of thousands of times in a run, so that
+    As a rule the loop touches what was not lent, tens of thousands of times in a run, so that
     is told first.
     """
     slot: Any = kind.__dict__.get(name)  # None: it is in the dictionary of its owner

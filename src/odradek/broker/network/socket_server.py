@@ -29,6 +29,7 @@ from odradek.config.setting import BrokerSetting
 from odradek.metadata.nouns import Broker, Endpoint
 from odradek.model.errors import ErrorCode, InvalidSetting
 from odradek.model.units import SECOND, Millis
+from odradek.peers.handover import Unheard
 from odradek.ports import Address, Clock, Listener, Receiver, Stream
 from odradek.wire.framing import Scratch
 from odradek.wire.messages.api_versions import ApiVersionsResponse
@@ -61,23 +62,6 @@ def naming(setting: BrokerSetting[Any], value: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise InvalidSetting(f"{setting.name}={value}: {error.strerror or error}") from error
-
-
-class Unheard:
-    """The receiver of a connection that is not read, and about to be closed."""
-
-    def buffer(self) -> memoryview:
-        """For what will not come."""
-        return memoryview(bytearray(1))
-
-    def received(self, count: int) -> None:
-        """It is paused."""
-
-    def drained(self) -> None:
-        """Nothing was sent."""
-
-    def closed(self, error: OSError | None) -> None:
-        """Nothing has to be given back."""
 
 
 class SocketServer:

@@ -35,7 +35,7 @@ class Failures:
     def report(self, log_dir: str, error: OSError) -> LogDirOffline:
         """Notes the failure; the exception to raise for whatever was being done.
 
-        Without the traceback, which has files of the disk: with one open nobody can unmount it.
+        Without the traceback, which has files of the disk: with one open it cannot be unmounted.
         """
         if log_dir not in self.failed:
             self.failed[log_dir] = copy(error)

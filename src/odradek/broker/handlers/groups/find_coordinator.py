@@ -83,9 +83,9 @@ def _keys(request: FindCoordinatorRequest, version: int) -> list[str]:
 def _is_undecided(services: Services, partition: TopicPartition | None) -> bool:
     """Whether its leader's process has just ended (`vanished_brokers`)."""
     cluster = services.cluster
-    known = (
-        None if partition is None or not cluster.vanished else cluster.image.partition(partition)
-    )
+    if partition is None or not cluster.vanished:
+        return False
+    known = cluster.image.partition(partition)
     return known is not None and known.leader in cluster.vanished
 
 
