@@ -56,12 +56,15 @@ def test_kafka_reads_our_state_records(java_clients: Java, broker: OdradekBroker
     """Its own dump of a state partition says what ours says, line for line."""
     name = fresh("mover")
     topic = java_clients.topic()
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": name})
+    settings = {"bootstrap.servers": broker.bootstrap, "transactional.id": name}
+    producer = Producer(settings)
     producer.init_transactions()
     for _ in range(2):
         producer.begin_transaction()
         producer.produce(topic, "a", partition=0)
         producer.commit_transaction()
+    # A commit is answered before it is complete; the next incarnation waits until it is.
+    Producer(settings).init_transactions()
     found = sorted(broker.directory.glob(f"*/{TRANSACTION_STATE_TOPIC}-*/*.log"))
     files = [str(path) for path in found if name.encode() in path.read_bytes()]
     assert files
