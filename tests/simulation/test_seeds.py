@@ -11,7 +11,7 @@ from odradek.sim.simulation import Outcome, run, too_little
 from odradek.sim.worlds import NAMES
 from odradek.sim.worlds import kind as kind_named
 
-SEEDS = {"zookeeper": 60, "log": 60, "broker": 60, "access": 5, "transactions": 5, "cluster": 40}
+SEEDS = {"zookeeper": 30, "log": 30, "broker": 30, "access": 5, "transactions": 5, "cluster": 20}
 CONTROL_SEEDS = 60  # within so many each mistake must be found
 KEPT = Path(__file__).with_name("kept_seeds.txt")
 
