@@ -2,10 +2,11 @@
 
 The coordinator's core and the logs' rules for producers are the real ones. Between them messages
 wait in a bag: they come late, again, or after the death of whoever has sent them. The judge knows
-what each process has written in each of its transactions, and what it was told of their end.
+what each process has written in each of its transactions, and what it was told of their end. Where
+processes are of both versions the cluster's level changes meanwhile.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -103,6 +104,7 @@ class Process:
 
     def __init__(self, world: "World", number: int) -> None:
         self.world, self.number = world, number
+        self.version = world.versions[number % len(world.versions)]
         self.me: Identity | None = None
         self.transaction = 0
         self.sequences: dict[TopicPartition, int] = {}
@@ -134,7 +136,7 @@ class Process:
             self.ending = not self.is_broken and not w.chance(3)
         else:
             partition = w.pick((A, B, C))
-            if w.version < EPOCH_FOR_EACH_SINCE and partition not in self.added:
+            if self.version < EPOCH_FOR_EACH_SINCE and partition not in self.added:
                 self.asked = w.t.add(self.me, partition), partial(self._on_added, partition)
             else:
                 self._produce(self.me, partition)
@@ -154,7 +156,7 @@ class Process:
     def _produce(self, me: Identity, partition: TopicPartition) -> None:
         sequence = self.sequences.get(partition, 0)
         send = partial(self.world.produce, me, partition, sequence, self.tag)
-        if self.world.version >= EPOCH_FOR_EACH_SINCE and self.world.chance(8):
+        if self.version >= EPOCH_FOR_EACH_SINCE and self.world.chance(8):
             self.world.late.append(send)  # it is sent, and comes when it comes
             self.is_broken = True
             return
@@ -166,11 +168,11 @@ class Process:
     def _end(self, me: Identity, *, committed: bool) -> None:
         w = self.world
         self.asked = (
-            w.t.finish(me, committed=committed, version=w.version),
+            w.t.finish(me, committed=committed, version=self.version),
             partial(self._on_ended, committed),
         )
-        if w.is_late_end_possible and w.chance(4):
-            again = partial(w.t.finish, me, committed=committed, version=w.version)
+        if self.version in w.late_ends and w.chance(4):
+            again = partial(w.t.finish, me, committed=committed, version=self.version)
             w.late.append(lambda: bool(again()))
 
     def _on_ended(self, committed: bool, answer: Any) -> None:  # noqa: FBT001
@@ -181,7 +183,7 @@ class Process:
             self.is_over = True
             return
         self.world.told[self.tag] = committed
-        if self.world.version >= EPOCH_FOR_EACH_SINCE:
+        if self.version >= EPOCH_FOR_EACH_SINCE:
             self.me = Identity(ProducerId(answer.producer_id), ProducerEpoch(answer.producer_epoch))
             self.sequences.clear()
         self.transaction += 1
@@ -194,12 +196,13 @@ class World:
 
     VERIFIES = True
     WAITS_FOR_MARKERS = True
+    MARKERS_HAVE_VERSIONS = True
 
-    def __init__(self, seed: int, version: int, *, late_ends: bool) -> None:
+    def __init__(self, seed: int, *versions: int, late_ends: Container[int]) -> None:
         self.random = SeededRandom(seed, "transactions")
-        self.version = version
-        self.is_late_end_possible = late_ends
-        self.t = TransactionTalk(level=version)
+        self.versions = versions
+        self.late_ends = late_ends  # in these versions
+        self.t = TransactionTalk(level=max(versions))
         self.t.hold_markers()
         self.coordinator_epoch = 0
         self.logs = {partition: Log() for partition in (A, B, C)}
@@ -220,7 +223,9 @@ class World:
     def produce(self, me: Identity, partition: TopicPartition, sequence: int, tag: Tag) -> bool:
         """As a leader takes a batch: it asks first, unless the transaction is open in the log."""
         log = self.logs[partition]
-        if self.VERIFIES and not log.is_open_for(me) and not self._is_confirmed(me, partition):
+        version = self.processes[tag.process].version
+        is_asked = self.VERIFIES and not log.is_open_for(me)
+        if is_asked and not self._is_confirmed(version, me, partition):
             return False
         try:
             log.append(me, sequence, tag)
@@ -228,9 +233,9 @@ class World:
             return False
         return True
 
-    def _is_confirmed(self, me: Identity, partition: TopicPartition) -> bool:
+    def _is_confirmed(self, version: int, me: Identity, partition: TopicPartition) -> bool:
         t = self.t
-        if self.version < EPOCH_FOR_EACH_SINCE:
+        if version < EPOCH_FOR_EACH_SINCE:
             return t.verify(me, partition) == [NONE]
         was_held, t.held = t.held, False
         ticket = t.add(me, partition, is_of_broker=True)
@@ -252,6 +257,8 @@ class World:
                 self._deliver(marker)
 
     def _step(self) -> None:
+        if len(self.versions) > 1 and self.chance(20):
+            self.t.level = self.random.below(max(self.versions) + 1)
         what = self.random.below(100)
         living = [it for it in self.processes if not it.is_over]
         if what < 55 and living:
@@ -273,8 +280,8 @@ class World:
         self._collect()
 
     def _fail_over(self) -> None:
-        if self.version < EPOCH_FOR_EACH_SINCE:
-            self.markers.clear()  # a delayed marker of version 1 is the hole that it has
+        # a delayed marker of version 1 is the hole that it has
+        self.markers = [it for it in self.markers if it.ending.version >= EPOCH_FOR_EACH_SINCE]
         self.coordinator_epoch += 1
         self.t.fail_over(losing=self.chance(2))
 
@@ -288,13 +295,16 @@ class World:
         self.t.sent.clear()
 
     def _deliver(self, marker: Marker) -> None:
+        said = marker.ending
+        if not self.MARKERS_HAVE_VERSIONS and not self.t.level:
+            said = said._replace(version=0)
         try:
-            self.logs[marker.partition].mark(marker.ending, marker.coordinator_epoch)
+            self.logs[marker.partition].mark(said, marker.coordinator_epoch)
         except BrokerError:
             if marker.coordinator_epoch < self.coordinator_epoch and self.chance(2):
                 self.markers.remove(marker)
             return
-        if self.version < EPOCH_FOR_EACH_SINCE or self.chance(2):
+        if marker.ending.version < EPOCH_FOR_EACH_SINCE or self.chance(2):
             self.markers.remove(marker)
         if marker.coordinator_epoch == self.coordinator_epoch:
             self._on_marked(marker)

@@ -13,6 +13,11 @@ from odradek.model.ids import BrokerId, ProducerId, TopicPartition
 from odradek.model.positions import LeaderEpoch, ProducerEpoch
 from odradek.peers.errors import TimedOut
 from odradek.sim.machine import Machine
+from odradek.wire.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+)
 from odradek.wire.messages.write_txn_markers import (
     WritableTxnMarkerPartitionResult,
     WritableTxnMarkerResult,
@@ -44,6 +49,7 @@ class Floor:
         self.machine, self.known = machine, Known()
         self.asked: list[tuple[BrokerId, WriteTxnMarkersRequest]] = []
         self.versions: list[int] = []
+        self.kafkas: set[BrokerId] = set()  # leaders that are Kafka 3.9
         self.level = 0
         self.codes: dict[TopicPartition, ErrorCode] = {}
         self.deaf: set[BrokerId] = set()
@@ -73,6 +79,10 @@ class Floor:
 
     async def ask(self, broker: BrokerId, request: Request, version: int) -> Response:
         """As leaders answer."""
+        if isinstance(request, ApiVersionsRequest):
+            newest = 1 if broker in self.kafkas else 2
+            rows = [ApiVersion(WriteTxnMarkersRequest.KEY, 0, newest)]
+            return ApiVersionsResponse(api_keys=rows)
         assert isinstance(request, WriteTxnMarkersRequest)
         self.asked.append((broker, request))
         self.versions.append(version)
@@ -355,5 +365,25 @@ def test_this_broker_is_told_without_a_connection() -> None:
         t.markers.send(PLACE, ending())
         await t.seconds(0.01)
         assert sorted(t.done) == [(PLACE, "mover", [A]), (PLACE, "mover", [B])]
+
+    talk(said)
+
+
+def test_at_level_0_an_end_in_version_2_is_told_apart_where_its_leader_can() -> None:
+    """Producers hear of a level before or after their coordinator; each leader is asked what it is.
+
+    Without the version an end that comes late, in the next transaction, ends that.
+    """
+
+    async def said(t: Floor) -> None:
+        t.kafkas.add(THIRD)
+        t.markers.send(PLACE, ending("first", 7, A, C)._replace(version=2))
+        await t.seconds(0.01)
+        assert dict(zip((broker for broker, _ in t.asked), t.versions, strict=True)) == {
+            SECOND: 2,
+            THIRD: 1,
+        }
+        assert t.asked[0][1].markers[0].transaction_version == 2
+        assert [name for _, name, _ in t.done] == ["first", "first"]
 
     talk(said)

@@ -24,6 +24,9 @@ from odradek.coordinator.transactions.values import Ending
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.units import SECOND, Millis
+from odradek.peers.versions import NegotiatedVersions
+from odradek.records.control import EPOCH_FOR_EACH_SINCE
+from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from odradek.wire.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
@@ -245,11 +248,27 @@ class TransactionMarkers:
     ) -> WriteTxnMarkersResponse:
         if to.leader == self._deps.cluster.me and self.local is not None:
             return await self.local(request)
-        version = V2 if self._deps.level() else V1
         brokers = self._deps.late if to.is_late else self._deps.brokers
+        version = await self._version(brokers, to.leader, request)
         response = await brokers.ask(to.leader, request, version)
         assert isinstance(response, WriteTxnMarkersResponse), response
         return response
+
+    async def _version(
+        self, brokers: Leaders, leader: BrokerId, request: WriteTxnMarkersRequest
+    ) -> int:
+        """At level 0 a leader may be a Kafka, and a producer be in version 2 nevertheless.
+
+        It has heard of the level before we have, or not yet of a lower one. Without the version an
+        end of its transaction that comes late would end the next one, so the leader is asked.
+        """
+        if self._deps.level():
+            return V2
+        if all(it.transaction_version < EPOCH_FOR_EACH_SINCE for it in request.markers):
+            return V1
+        answer = await brokers.ask(leader, ApiVersionsRequest(), 0)
+        assert isinstance(answer, ApiVersionsResponse), answer
+        return NegotiatedVersions.of(answer, {}).newest(request.KEY, at_most=V2)
 
     def _done(self, markers: Iterable[Marker]) -> None:
         """Those of one transaction are told of at once."""
