@@ -8,14 +8,19 @@ import pytest
 
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.vanished_brokers import DECISION_MS_MAX, VanishedBrokers
+from odradek.config.listeners import SecurityProtocol
+from odradek.metadata.image import ClusterImage
+from odradek.metadata.nouns import Broker, Endpoint
 from odradek.model.ids import BrokerId
+from odradek.model.positions import BrokerEpoch
 from odradek.peers.connection import Connection
 from odradek.sim.machine import Machine
 from odradek.sim.world import World
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from tests.unit.peers.kafka_process import KafkaProcess
+from tests.unit.peers.kafka_process import PORT, KafkaProcess
 
 OTHER = BrokerId(2)
+PLAINTEXT = "PLAINTEXT"
 
 
 class Stage:
@@ -27,17 +32,32 @@ class Stage:
         self.process.answers[ApiVersionsRequest] = lambda _: ApiVersionsResponse()
         self.cluster = MetadataCache()
         self.cluster.me = BrokerId(1)
+        self.vanished: VanishedBrokers
         world.machine("b1").start(self._live)
         world.run(millis=50)
 
     async def _live(self, machine: Machine) -> None:
         async with asyncio.TaskGroup() as tasks:
             doors = machine.network, machine.clock
-            vanished = VanishedBrokers(self.cluster, doors, "PLAINTEXT", tasks)
-            on_end = vanished.watch(OTHER, self.process.address)
+            self.vanished = VanishedBrokers(self.cluster, doors, PLAINTEXT, tasks)
+            on_end = self.vanished.watch(OTHER, self.process.address)
             connection = Connection(machine.clock, self.process.address, "b1", on_end)
             await connection.open(machine.network)
             await asyncio.get_running_loop().create_future()
+
+    def registers(self, life: int, port: int = PORT) -> None:
+        """The controller tells of the other broker."""
+        at = Endpoint(PLAINTEXT, self.process.address[0], port, SecurityProtocol.PLAINTEXT)
+        broker = Broker(OTHER, (at,), epoch=BrokerEpoch(life))
+        self.cluster.update(ClusterImage(brokers={OTHER: broker}))
+
+    def hears_of_its_end(self) -> None:
+        """By the connection on which it fetched."""
+
+        async def hear() -> None:
+            self.vanished.on_follower_gone(OTHER)
+
+        self.world.machine("b1").spawn(hear())
 
     def hang_up(self) -> None:
         """The process closes all connections, or its kernel does."""
@@ -92,3 +112,47 @@ def test_a_process_that_says_nothing_is_believed_for_a_moment_only(stage: Stage)
     stage.hang_up()
     assert stage.has_vanished(50)
     assert not stage.has_vanished(DECISION_MS_MAX)
+
+
+def test_a_second_death_is_waited_for_as_long_as_the_first(stage: Stage) -> None:
+    """It was back and led again in between: what the first death began does not end the second."""
+    stage.registers(1)
+    stage.process.machine.kill()
+    assert stage.has_vanished(50)
+    stage.registers(2)
+    assert not stage.has_vanished(250)
+    stage.hears_of_its_end()
+    assert stage.has_vanished(DECISION_MS_MAX - 50)
+    assert not stage.has_vanished(100)
+
+
+def test_the_end_of_a_connection_to_an_address_of_before_says_nothing(stage: Stage) -> None:
+    """It is registered at another one by now, where nobody has hung up."""
+    stage.registers(1, PORT + 1)
+    stage.process.machine.kill()
+    assert not stage.has_vanished(50)
+
+
+def test_a_connection_that_takes_long_is_within_the_bound(stage: Stage) -> None:
+    """The answer on it has the time that is left."""
+    there, here = (stage.world.machine(name).host for name in ("b2", "b1"))
+    stage.world.wires.link(here, there).delay = (400_000, 400_000)
+    stage.process.mute = True
+    stage.hang_up()
+    assert stage.has_vanished(DECISION_MS_MAX - 50)
+    assert not stage.has_vanished(100)
+
+
+def test_a_process_that_closes_every_connection_is_asked_ever_more_slowly(stage: Stage) -> None:
+    """It lives and has no room for more, perhaps; each question costs it another connection."""
+
+    def closes(_: Any) -> ApiVersionsResponse:
+        stage.process.mute = True
+        stage.hang_up()
+        return ApiVersionsResponse()
+
+    stage.process.answers[ApiVersionsRequest] = closes
+    stage.hang_up()
+    assert stage.has_vanished(DECISION_MS_MAX - 50)
+    assert len(stage.process.heard) < 10
+    assert not stage.has_vanished(100)

@@ -29,7 +29,10 @@ from odradek.wire.messages.api_versions import ApiVersionsRequest
 DECISION_MS_MAX: Final = Millis(500)
 """For how long an answer waits at most."""
 PAUSE: Final = Millis(5)
-"""Before it is asked again whether a process is there that has taken a connection and closed it."""
+"""Before a process that has taken a connection and closed it is asked for the first time again.
+
+Each pause is twice the one before: it may live, and have no room for more connections.
+"""
 
 
 class VanishedBrokers:
@@ -47,6 +50,7 @@ class VanishedBrokers:
         self._network, self._clock = doors
         self._listener = listener
         self._tasks = tasks
+        self._deaths: dict[BrokerId, object] = {}  # the one for which each has vanished
         cluster.watchers.append(self._on_image)
 
     def watch(self, broker: BrokerId, at: Address) -> OnEnd:
@@ -58,28 +62,36 @@ class VanishedBrokers:
 
         A process that is killed ends those first that it has made itself (`runtime.descriptors`).
         """
+        registered = self._endpoint(broker)
+        if registered is not None:
+            self._note(broker, registered)
+
+    def _endpoint(self, broker: BrokerId) -> Address | None:
+        """Where its present life is."""
         registered = self._cluster.image.brokers.get(broker)
         endpoint = None if registered is None else registered.endpoint(self._listener)
-        if endpoint is not None:
-            self._note(broker, (endpoint.host, endpoint.port))
+        return None if endpoint is None else (endpoint.host, endpoint.port)
 
     def _on_end(self, broker: BrokerId, at: Address, reason: ConnectionGone) -> None:
-        if isinstance(reason, ClosedByPeer):
+        registered = self._endpoint(broker)
+        if isinstance(reason, ClosedByPeer) and registered in {None, at}:
             self._note(broker, at)
 
     def _note(self, broker: BrokerId, at: Address) -> None:
         if broker not in self._cluster.vanished:
+            death = self._deaths[broker] = object()
             self._cluster.on_vanished(broker)
-            if not begin(self._tasks, self._await_decision(broker, at)):
+            if not begin(self._tasks, self._await_decision(broker, at, death)):
                 self._cluster.on_vanished_over(broker)
 
-    async def _await_decision(self, broker: BrokerId, at: Address) -> None:
+    async def _await_decision(self, broker: BrokerId, at: Address, death: object) -> None:
         end = Millis(self._clock.monotonic() + DECISION_MS_MAX)
         try:
             if await self._is_gone(at, end):
                 await self._clock.sleep_until(end)
         finally:
-            self._cluster.on_vanished_over(broker)
+            if self._deaths.get(broker) is death:  # and not that of its next life
+                self._cluster.on_vanished_over(broker)
 
     async def _is_gone(self, at: Address, end: Millis) -> bool:
         """A process that only closed a connection answers on another one.
@@ -87,22 +99,27 @@ class VanishedBrokers:
         One that is killed may take it still: its kernel closes what it had open one by one, and
         this may come before what it listened on.
         """
-        while (left := Millis(end - self._clock.monotonic())) > 0:
+        pause = PAUSE
+        while (left := self._left(end)) > 0:
             connection = Connection(self._clock, at, f"broker-{self._cluster.me}")
             try:
                 await connection.open(self._network, left)
-                await connection.ask(ApiVersionsRequest(), 0, timeout_ms=left)
+                await connection.ask(ApiVersionsRequest(), 0, timeout_ms=self._left(end))
             except ConnectionRefused:
                 return True
             except (TimedOut, NotAuthenticated):
                 return False
             except ConnectionGone:
-                await self._clock.sleep_until(Millis(self._clock.monotonic() + PAUSE))
+                await self._clock.sleep_until(min(Millis(self._clock.monotonic() + pause), end))
+                pause = Millis(2 * pause)
             else:
                 return False
             finally:
                 connection.close()
         return False
+
+    def _left(self, end: Millis) -> Millis:
+        return Millis(end - self._clock.monotonic())
 
     def _on_image(self, old: ClusterImage, new: ClusterImage) -> None:
         """A next life of it may lead."""
