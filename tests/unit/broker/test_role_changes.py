@@ -341,6 +341,35 @@ def test_a_log_that_lost_records_is_whole_when_its_replica_is_in_sync_again() ->
         ground.live(second)
 
 
+@pytest.mark.parametrize("leaves", [False, True])
+def test_a_log_in_doubt_joins_in_the_moment_in_which_it_takes_another_dir(*, leaves: bool) -> None:
+    """It has no role then, and is told only once; unless it has left again, it has all there is."""
+
+    async def first(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
+
+    async def second(replicas: ReplicaManager) -> None:
+        cluster = MetadataCache()
+        cluster.me = ME
+        WholeLogs(replicas, cluster)
+        found = replicas.dirs.get(ORDERS)
+        assert found is not None
+        found.unclean = Unclean(Reason.MAYBE_OLDER)
+        await replicas.apply_leader_and_isr([word(epoch=1, leader=OTHER_BROKER)])
+        cluster.update(image_with(cluster.image, (OTHER_BROKER,)))
+        replicas.hold(ORDERS)
+        cluster.update(image_with(cluster.image, (OTHER_BROKER, ME)))
+        if leaves:
+            cluster.update(image_with(cluster.image, (OTHER_BROKER,)))
+        assert found.is_doubted
+        replicas.release(ORDERS)
+        assert found.is_doubted is leaves
+
+    with Ground() as ground:
+        ground.live(first)
+        ground.live(second)
+
+
 def test_a_log_that_lost_records_is_not_whole_because_its_replica_is_elected() -> None:
     """The controller had not heard of it yet; the metadata may come before LeaderAndIsr does."""
 

@@ -57,7 +57,7 @@ class Stage:
         async def hear() -> None:
             self.vanished.on_follower_gone(OTHER)
 
-        self.world.machine("b1").spawn(hear())
+        _ = self.world.machine("b1").spawn(hear())
 
     def hang_up(self) -> None:
         """The process closes all connections, or its kernel does."""

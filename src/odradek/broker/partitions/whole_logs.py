@@ -4,7 +4,8 @@ A leader is: it was elected although it lost records, so what it has is all ther
 once it is in sync as what its log is now: the leader has seen in this incarnation everything that
 was committed. That it is a member as what it was before says nothing: it may have been elected, or
 its join been on the way, before the controller had heard what the log lacks. One that is only in
-doubt is in no other incarnation, and is whole once it joins.
+doubt is in no other incarnation, and is whole once it joins; also if that is told while it has no
+role, because it takes its place in another dir or its disk works for the next one.
 """
 
 from functools import partial
@@ -17,6 +18,7 @@ from odradek.broker.partitions.following_replica import FollowingReplica
 from odradek.broker.partitions.replica import Replica
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.metadata.image import ClusterImage
+from odradek.metadata.nouns import PartitionState
 from odradek.model.ids import TopicPartition
 from odradek.storage.errors import StorageError
 
@@ -31,36 +33,59 @@ class WholeLogs:
         self._me = cluster.me
         self._to_note: dict[str, list[TopicPartition]] = {}  # whole again, by the names of dirs
         self._following: dict[TopicPartition, FollowingReplica] = {}  # with an unclean log
+        self._resting: dict[TopicPartition, bool] = {}  # in doubt: whether it has joined since
         replicas.roles.on_elected.append(self._on_elected)
         replicas.roles.on_following.append(self._on_following)
         replicas.roles.on_unfollowed.append(self._on_unfollowed)
         cluster.watchers.append(self._on_metadata)
 
     def _on_elected(self, replica: Replica) -> None:
+        self._resting.pop(replica.partition, None)
         if replica.log.unclean is not None:
             self._is_whole(replica)
 
     def _on_following(self, replica: FollowingReplica) -> None:
-        if replica.log.unclean is not None:
+        has_joined = self._resting.pop(replica.partition, False)
+        if replica.log.is_doubted and has_joined:
+            self._is_whole(replica)
+        elif replica.log.unclean is not None:
             self._following[replica.partition] = replica
 
     def _on_unfollowed(self, replica: FollowingReplica) -> None:
-        self._following.pop(replica.partition, None)
+        if self._following.pop(replica.partition, None) and replica.log.is_doubted:
+            self._resting[replica.partition] = False
 
     def _on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
+        for partition, has_joined in self._resting.items():
+            joins = has_joined or self._joins(old, new, partition)
+            self._resting[partition] = joins and self._state_in_sync(new, partition) is not None
         for partition, replica in list(self._following.items()):
-            before, after = old.partition(partition), new.partition(partition)
-            if before is None or after is None or before.state is None or after.state is None:
-                continue
-            if after.leader == self._me or self._me not in after.state.isr:
-                continue
             if replica.log.is_doubted:
-                is_whole = self._me not in before.state.isr
+                is_whole = self._joins(old, new, partition)
             else:
-                is_whole = after.state.incarnation_of(self._me) == replica.log.incarnation
+                state = self._state_in_sync(new, partition)
+                is_whole = (
+                    state is not None and state.incarnation_of(self._me) == replica.log.incarnation
+                )
             if is_whole:
                 del self._following[partition]
                 self._is_whole(replica)
+
+    def _joins(self, old: ClusterImage, new: ClusterImage, partition: TopicPartition) -> bool:
+        before = old.partition(partition)
+        was_outside = (
+            before is not None and before.state is not None and self._me not in before.state.isr
+        )
+        return was_outside and self._state_in_sync(new, partition) is not None
+
+    def _state_in_sync(
+        self, image: ClusterImage, partition: TopicPartition
+    ) -> PartitionState | None:
+        """The state, where it has this broker in sync as a follower: a leader may lack records."""
+        found = image.partition(partition)
+        if found is None or found.state is None or found.leader == self._me:
+            return None
+        return found.state if self._me in found.state.isr else None
 
     def _is_whole(self, replica: Replica) -> None:
         log.info("log.is_whole", partition=str(replica.partition))
