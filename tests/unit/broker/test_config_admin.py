@@ -4,18 +4,21 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import pytest
+
 from odradek.broker.doors import Doors
 from odradek.broker.settings import Settings
 from odradek.broker.topics.config_admin import ConfigAdmin
 from odradek.config.broker import BrokerConfig, Layers, read
 from odradek.metadata.nouns import Assignment, TopicAssignment
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
-from odradek.metadata.znodes.topic import TopicZnode
+from odradek.metadata.znodes.topic import TopicsZnode, TopicZnode
 from odradek.model.ids import TopicId
 from odradek.sim.chance import SeededRandom
 from odradek.testing.journal import MemoryJournal
+from odradek.zookeeper.client.errors import BadVersion, MultiFailed
 from odradek.zookeeper.protocol.jute_replies import Data, StatReply
-from odradek.zookeeper.protocol.jute_requests import SetData, WriteOp
+from odradek.zookeeper.protocol.jute_requests import Check, SetData, WriteOp
 from tests.unit.broker.ground import ME
 from tests.unit.broker.group_desk import Known
 from tests.unit.controller.znode_stats import stat
@@ -38,30 +41,39 @@ def topic(life: int) -> bytes:
 class Tree:
     """What a client of ZooKeeper finds; all znodes are of version 0, in either life."""
 
-    def __init__(self, change: Callable[["Tree"], None]) -> None:
+    def __init__(self, change: Callable[["Tree"], None], behind: str) -> None:
         self.life = EARLIER
         self.settings: Mapping[str, str] = {"retention.ms": "5"}
         self._change: Callable[[Tree], None] | None = change
+        self._behind = behind
 
     async def get(self, path: str) -> Data:
-        """A znode; behind the first the topic becomes another one."""
+        """A znode; behind one of them the topic becomes another one."""
+        if path == TopicsZnode.PATH:
+            return Data(b"", stat(self.life))  # each deletion writes to it
         settings = SettingsZnode.encode(self.settings)
         data = topic(self.life) if path == TopicZnode.path("orders") else settings
-        change, self._change = self._change, None
-        if change is not None:
+        if path == self._behind and self._change is not None:
+            change, self._change = self._change, None
             change(self)
         return Data(data, stat(0))
 
     async def multi(self, operations: Sequence[WriteOp]) -> list[Any]:
-        """The versions are what they were."""
+        """The versions are what they were, but for that above the topics."""
+        for index, operation in enumerate(operations):
+            if operation.path == TopicsZnode.PATH and operation != Check(
+                TopicsZnode.PATH, self.life
+            ):
+                raise MultiFailed(BadVersion(), index)
         first = operations[0]
         assert isinstance(first, SetData), first
         self.settings = SettingsZnode.decode(ORDERS, first.data or b"")
         return [StatReply(stat(1))]
 
 
-def test_settings_of_an_earlier_topic_are_not_written_into_a_later_one() -> None:
-    """The later one keeps its own: the topic is read before its settings."""
+@pytest.mark.parametrize("behind", [TopicZnode.path("orders"), SettingsZnode.path(ORDERS)])
+def test_settings_of_an_earlier_topic_are_not_written_into_a_later_one(behind: str) -> None:
+    """The later one keeps its own, whatever of the earlier one was read before it was made."""
     known = Known(orders=1)
 
     def make_again(tree: Tree) -> None:
@@ -69,7 +81,7 @@ def test_settings_of_an_earlier_topic_are_not_written_into_a_later_one() -> None
         known.remove("orders")
         known.add("orders", 1, LATER)
 
-    tree = Tree(make_again)
+    tree = Tree(make_again, behind)
     settings = Settings(read(Layers())[0])
     admin = ConfigAdmin(tree, settings, known, DOORS, try_out=no_stores)  # type: ignore[arg-type]
     set_one = admin.make(ORDERS, lambda it: {**it, "max.message.bytes": "9"}, validate_only=False)

@@ -3,7 +3,8 @@
 They are checked against what holds here, and written to the tree under the version that was read,
 together with their announcement; this broker acts on them at once, the others when they hear of it.
 What this broker knows of topics may be old: a topic that the tree does not have, or has under
-another id, gets no settings, or the next one of its name would have them.
+another id, gets no settings, or the next one of its name would have them. The znodes of that one
+have the versions of before; so the change checks, too, that no topic has been deleted since.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ from odradek.metadata.znodes.settings import (
     SettingsChangeZnode,
     SettingsZnode,
 )
-from odradek.metadata.znodes.topic import TopicZnode
+from odradek.metadata.znodes.topic import TopicsZnode, TopicZnode
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.model.names import DEFAULT_ENTITY
@@ -33,13 +34,17 @@ from odradek.zookeeper.protocol.codes import ANY_VERSION, CreateMode, KeeperErro
 from odradek.zookeeper.protocol.jute_replies import Created2, StatReply
 from odradek.zookeeper.protocol.jute_requests import Check, Create, Create2, SetData, WriteOp
 
-TRIES_MAX: Final = 10
-"""How often somebody else may have been faster."""
+TRIES_MAX: Final = 50
+"""How often somebody else may have been faster; that may be a deletion of many topics."""
 OVERTAKEN: Final = (BadVersion, NodeExists, NoNode)
 """How the tree refuses them where somebody else was."""
 SET: Final = 0
 CHECKED: Final = 2
-"""Places in the multi of a change: what is set, the news of it, and whether its topic exists."""
+DELETIONS: Final = 3
+"""Places in the multi of a change: what is set, the news of it, whether its topic exists, and
+whether no topic was deleted meanwhile."""
+NO_TOPIC: Final = (ANY_VERSION, ANY_VERSION)
+"""The versions to be checked where the settings are of something else."""
 
 Change = Callable[[Mapping[str, str]], Mapping[str, str]]
 """From what is set for an entity itself to what shall be; a BrokerError refuses it."""
@@ -97,7 +102,7 @@ class ConfigAdmin:
         """
         path = SettingsZnode.path(entity)
         is_topic = entity.type is EntityType.TOPICS
-        topic_version = await self._topic_version(entity) if is_topic else ANY_VERSION
+        versions = await self._topic_versions(entity) if is_topic else NO_TOPIC
         try:
             found = await self._client.get(path)
         except NoNode:
@@ -115,11 +120,11 @@ class ConfigAdmin:
         if validate_only or after == before:
             return True
         try:
-            results = await self._client.multi(_writes(entity, after, version, topic_version))
+            results = await self._client.multi(_writes(entity, after, version, versions))
         except MultiFailed as failure:
             if failure.index == CHECKED and isinstance(failure.cause, NoNode):
                 raise _unknown(entity) from failure
-            if failure.index in {SET, CHECKED} and isinstance(failure.cause, OVERTAKEN):
+            if failure.index in {SET, CHECKED, DELETIONS} and isinstance(failure.cause, OVERTAKEN):
                 return False
             raise
         log.info("settings.altered", entity=str(entity), names=sorted({*before, *after}))
@@ -137,8 +142,12 @@ class ConfigAdmin:
         except BrokerError as error:
             log.warning("passwords.not_encrypted_anew", reason=str(error))
 
-    async def _topic_version(self, entity: Entity) -> int:
-        """Of the topic's znode, if that is the topic which is known here: as if it were gone."""
+    async def _topic_versions(self, entity: Entity) -> tuple[int, int]:
+        """Of its znode, if that is the topic which is known here: else it is as if it were gone.
+
+        And before that, of the znode above, which each deletion of a topic writes to.
+        """
+        deletions = (await self._client.get(TopicsZnode.PATH)).stat.version
         known = self._cluster.image.topics.get(entity.name)
         try:
             found = await self._client.get(TopicZnode.path(entity.name))
@@ -147,7 +156,7 @@ class ConfigAdmin:
         topic_id = TopicZnode.decode(entity.name, found.data).topic_id
         if known is None or (None not in {known.topic_id, topic_id} and known.topic_id != topic_id):
             raise _unknown(entity)
-        return found.stat.version
+        return found.stat.version, deletions
 
     async def _check(
         self, entity: Entity, after: Mapping[str, str], before: Mapping[str, str]
@@ -171,7 +180,7 @@ def _unknown(entity: Entity) -> UnknownTopic:
 
 
 def _writes(
-    entity: Entity, settings: Mapping[str, str], version: int | None, topic_version: int
+    entity: Entity, settings: Mapping[str, str], version: int | None, versions: tuple[int, int]
 ) -> list[WriteOp]:
     """In the order of the places above."""
     path, data = SettingsZnode.path(entity), SettingsZnode.encode(settings)
@@ -181,5 +190,7 @@ def _writes(
         Create(SettingsChangeZnode.CREATE_PATH, news, mode=CreateMode.PERSISTENT_SEQUENTIAL),
     ]
     if entity.type is EntityType.TOPICS:
+        topic_version, deletions = versions
         writes.append(Check(TopicZnode.path(entity.name), topic_version))
+        writes.append(Check(TopicsZnode.PATH, deletions))
     return writes

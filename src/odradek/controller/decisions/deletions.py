@@ -14,13 +14,25 @@ from odradek.controller.phases import REPLICA_PREDECESSORS, ReplicaPhase
 from odradek.controller.steps import Note, Steps, TopicIsGone, commit, read
 from odradek.metadata.znodes.admin import DeleteTopicZnode
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
-from odradek.metadata.znodes.topic import PartitionStateZnode, PartitionZnode, TopicZnode
+from odradek.metadata.znodes.topic import (
+    PartitionStateZnode,
+    PartitionZnode,
+    TopicsZnode,
+    TopicZnode,
+)
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.zookeeper.client.errors import MultiFailed, NoNode
 from odradek.zookeeper.client.pipeline import Answer
 from odradek.zookeeper.protocol.codes import ANY_VERSION, KeeperError
 from odradek.zookeeper.protocol.jute_replies import Children2
-from odradek.zookeeper.protocol.jute_requests import Delete, Exists, GetChildren2, Multi
+from odradek.zookeeper.protocol.jute_requests import (
+    Delete,
+    Exists,
+    GetChildren2,
+    Multi,
+    SetData,
+    WriteOp,
+)
 
 DELETES_PER_MULTI = 200
 
@@ -208,20 +220,29 @@ def _forget(context: ControllerContext, name: str) -> Steps[str | None]:
         above = f"{PartitionZnode.parent(name)}/{number}"
         paths += [above + PartitionStateZnode.SUFFIX, above]
     paths += [PartitionZnode.parent(name), TopicZnode.path(name)]
-    return (yield from _delete(paths + _behind(name)))
+    return (yield from _delete([*_deletes(*paths), *_behind(name)]))
 
 
-def _behind(name: str) -> list[str]:
-    """What goes after a topic: until then its name is taken."""
-    return [SettingsZnode.path(Entity(EntityType.TOPICS, name)), DeleteTopicZnode.path(name)]
+def _behind(name: str) -> list[WriteOp]:
+    """What goes after a topic: until then its name is taken.
+
+    The znode above all topics gets another version, for who has read this topic, or its settings,
+    and is about to change them: those of the next one of the name begin with the same versions.
+    """
+    settings = SettingsZnode.path(Entity(EntityType.TOPICS, name))
+    told = SetData(TopicsZnode.PATH, None, ANY_VERSION)
+    return [told, *_deletes(settings, DeleteTopicZnode.path(name))]
 
 
-def _delete(paths: list[str]) -> Steps[str | None]:
+def _deletes(*paths: str) -> list[WriteOp]:
+    return [Delete(path, ANY_VERSION) for path in paths]
+
+
+def _delete(deletes: list[WriteOp]) -> Steps[str | None]:
     """All of them, in order; why not, if that failed. One that is gone already is no failure.
 
     Where one cannot be deleted, nothing behind it is: the mark stays as long as anything else.
     """
-    deletes = [Delete(path, ANY_VERSION) for path in paths]
     for at in range(0, len(deletes), DELETES_PER_MULTI):
         some = deletes[at : at + DELETES_PER_MULTI]
         (answer,) = yield from commit(Multi(tuple(some)))
