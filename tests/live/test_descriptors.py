@@ -50,5 +50,6 @@ def test_pages_answer_when_clients_have_taken_all_descriptors(
             assert "process_open_fds" in page(cluster, "/metrics")
             assert page(cluster, "/health/live")
         assert "could not be accepted" not in broker.log()
+        assert broker.log().count("connections.wait") == 1
     odradek("produce", "orders", said=b"a\n")
     assert odradek("consume", "orders", "-e").out == "a\n"

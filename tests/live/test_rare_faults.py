@@ -12,6 +12,7 @@ from tests.compat.odradek_shell import Shell
 from tests.live.cluster import LiveCluster
 from tests.live.test_runbooks import Runbooks
 
+BACK = "group reset-offsets readers -t orders:0 --to-offset 4711 --execute"
 LAST_BYTES = -8
 OFFSETS = "__consumer_offsets"
 STATE = "/brokers/topics/orders/partitions/0/state"
@@ -58,7 +59,7 @@ def test_a_coordinator_that_refuses(cluster: LiveCluster, odradek: Shell) -> Non
     listed = odradek.run("group", "list")
     assert (listed.code, listed.rows) == (1, [])
     assert "broker 1 cannot read the log of some groups: they are left out" in listed.err
-    books.call("A coordinator that refuses", "group reset-offsets readers -t orders --to-latest")
+    books.call("A coordinator that refuses", BACK)
 
     cluster.brokers[2].start()
     eventually(lambda: odradek.run("cluster", "health").code == 0, what="it is mended")
@@ -66,12 +67,17 @@ def test_a_coordinator_that_refuses(cluster: LiveCluster, odradek: Shell) -> Non
 
     cluster.brokers[2].stop()
     cluster.brokers[1].stop()
-    log.parent.rename(cluster.brokers[1].directory / "kept")
+    kept = cluster.brokers[1].directory / "kept" / log.parent.name
+    kept.parent.mkdir()
+    log.parent.rename(kept)
     cluster.brokers[1].start()
     odradek.bootstrap = cluster.brokers[1].bootstrap
     ended = books.run(f"partition elect {OFFSETS} -p 0 --unclean")
     print(ended, odradek.run("cluster", "health"))
-    books.run("group reset-offsets readers -t orders --to-latest")
+    books.run(BACK)
+    assert odradek("group", "describe", "readers").rows[0][1:4] == ["orders", "0", "2"]
+    shown = odradek("dump-log", str(kept), "--deep").out
+    assert '"group":"readers","topic":"orders","partition":0' in shown
 
 
 def test_a_state_that_is_empty(cluster: LiveCluster, odradek: Shell) -> None:

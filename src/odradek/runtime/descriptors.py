@@ -29,9 +29,14 @@ def use_all_descriptors() -> int:
     return wanted
 
 
+def files_max() -> int:
+    """How many this process may have open now."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
 def is_reserved(descriptor: int) -> bool:
     """Whether it is one of the last: the system gives the lowest that is free."""
-    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    limit = files_max()
     return limit != resource.RLIM_INFINITY and descriptor >= limit - min(RESERVE, limit // 4)
 
 
@@ -42,7 +47,7 @@ def closed_early(sock: socket.socket) -> socket.socket:
     its end before those who have called it. Among brokers that decides: its clients ask the others
     at once who leads now, and those have to know by then that the one that led is gone.
     """
-    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    limit = files_max()
     first = EARLY_FROM if limit == resource.RLIM_INFINITY else min(EARLY_FROM, limit // 2)
     try:
         raised = socket.socket(fileno=fcntl.fcntl(sock, fcntl.F_DUPFD_CLOEXEC, first))

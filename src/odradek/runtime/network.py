@@ -14,8 +14,10 @@ from contextlib import suppress
 from functools import partial
 from typing import Final, NamedTuple
 
+import structlog
+
 from odradek.ports import Address, Listener, Receiver, Stream
-from odradek.runtime.descriptors import closed_early, is_reserved
+from odradek.runtime.descriptors import closed_early, files_max, is_reserved
 from odradek.runtime.stream import SystemStream, plain_address
 
 ACCEPTS_PER_TURN_MAX: Final = 8  # then those who are connected have their turn: 0.1 ms for each
@@ -24,6 +26,9 @@ SWEPT_PER_TURN_MAX: Final = 256  # a microsecond each
 NOT_TRIED: Final = frozenset({errno.EADDRNOTAVAIL, errno.ENETUNREACH, errno.EAFNOSUPPORT})
 """This machine has no way to addresses of that family: nothing was asked of the other one."""
 ACCEPT_AGAIN_SECONDS: Final = 1.0  # out of descriptors as a rule: others must close first
+TOLD_AGAIN_SECONDS: Final = 60.0
+
+log = structlog.get_logger()
 
 
 class Buffers(NamedTuple):
@@ -132,6 +137,7 @@ class SystemListener:
         self._fd = sock.fileno()
         self.address = plain_address(sock.getsockname())
         self._is_paused = False
+        self._told_at: float | None = None
         self._watch()
 
     def _watch(self) -> None:
@@ -160,19 +166,25 @@ class SystemListener:
                 return
             except ConnectionError:
                 continue
-            except OSError:
-                self._rest()
+            except OSError as error:
+                self._rest(str(error))
                 return
             if not self._uses_reserve and is_reserved(sock.fileno()):
                 sock.close()
-                self._rest()
+                self._rest("the last files are kept from clients")
                 return
             sock.settimeout(0.0)
             with suppress(OSError):  # gone before we looked at it
                 self._opened(sock, plain_address(name))
 
-    def _rest(self) -> None:
-        """Others must close first."""
+    def _rest(self, reason: str) -> None:
+        """Others must close first. To clients a broker that hangs looks the same: it is told."""
+        now = self._loop.time()
+        if self._told_at is None or now - self._told_at >= TOLD_AGAIN_SECONDS:
+            self._told_at = now
+            log.warning(
+                "connections.wait", address=self.address, files_max=files_max(), reason=reason
+            )
         self._loop.remove_reader(self._fd)
         self._loop.call_later(ACCEPT_AGAIN_SECONDS, self._watch)
 

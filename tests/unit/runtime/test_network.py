@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import pytest
 import uvloop
+from structlog.testing import capture_logs
 
 from odradek.ports import Receiver, Stream
 from odradek.runtime import network as network_module
@@ -191,7 +192,7 @@ def test_a_busy_stream_lets_others_have_their_turn(
 
 
 def test_without_descriptors_the_listener_waits(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that cannot open another socket does not spin, and accepts again later."""
+    """A process that cannot open another socket does not spin, says it once, and accepts later."""
     monkeypatch.setattr(network_module, "ACCEPT_AGAIN_SECONDS", 0.001)
     refusals = 3
     real = socket.socket.accept
@@ -214,7 +215,11 @@ def test_without_descriptors_the_listener_waits(run: Run, monkeypatch: pytest.Mo
         stream.abort()
         listener.close()
 
-    run(conversation)
+    with capture_logs() as events:
+        run(conversation)
+    (told,) = events
+    assert (told["event"], told["log_level"]) == ("connections.wait", "warning")
+    assert "too many open files" in told["reason"]
 
 
 def test_names_and_ipv6(run: Run) -> None:
