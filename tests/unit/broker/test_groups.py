@@ -1,11 +1,13 @@
 """The group coordinator on the loop: what is written, loaded, timed and forgotten."""
 
+import pytest
+
 from odradek.broker.partitions.hosted import StopState
 from odradek.coordinator.groups.requests import DeleteGroup, DescribeGroup, FetchOffsets
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.names import GROUP_METADATA_TOPIC
-from odradek.model.positions import NO_LEADER_EPOCH
+from odradek.model.positions import NO_LEADER_EPOCH, LeaderEpoch
 from odradek.storage.lending import give_back, lend
 from tests.unit.broker.ground import Appender, Ground, batch_of, word
 from tests.unit.broker.group_desk import PLACE, Desk, Known, commit, live
@@ -289,6 +291,42 @@ def test_what_was_asked_before_the_lease_ended_is_not_answered_after_it() -> Non
         assert await desk.fetch() is ErrorCode.NOT_COORDINATOR
         desk.may_answer = True
         assert await desk.fetch() == {"orders-0": 43}
+
+    with Ground() as ground:
+        live(ground, talk)
+
+
+@pytest.mark.parametrize("is_late", [True, False])
+def test_kafka_18137_the_end_of_an_earlier_leadership_stops_no_loading(*, is_late: bool) -> None:
+    """It is heard while the next one reads: that goes on, alone, and answers once it has read all.
+
+    The end of the leadership that reads stops it. Coordinators of transactions load likewise.
+    """
+
+    async def talk(desk: Desk) -> None:
+        replicas, epoch = desk.replicas, LeaderEpoch(3 if is_late else 4)
+        await desk.active()
+        await desk.commit(1)
+        await replicas.apply_leader_and_isr([word(PLACE, epoch=1, leader=OTHER)])
+        worker = worker_of(replicas, PLACE)
+        await replicas.apply_leader_and_isr([word(PLACE, epoch=2)])
+        worker.hang(2)  # two leaderships read at a time
+        await desk.seconds(0.001)
+        await replicas.apply_leader_and_isr([word(PLACE, epoch=3, leader=OTHER)])
+        await replicas.apply_leader_and_isr([word(PLACE, epoch=4)])
+        late = word(PLACE, epoch=epoch, leader=OTHER)
+        refused = ErrorCode.FENCED_LEADER_EPOCH if is_late else None
+        assert (await replicas.apply_leader_and_isr([late])).get(PLACE) is not None
+        stopped = await replicas.stop({PLACE: StopState(epoch, delete=False)})
+        assert stopped.get(PLACE) is refused
+        if not is_late:
+            assert await desk.fetch() is ErrorCode.NOT_COORDINATOR
+        worker.go_on()
+        while is_late and desk.groups.list_groups((), ())[1]:
+            assert await desk.fetch() is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            await desk.seconds(0.001)
+        await desk.seconds(1)
+        assert await desk.fetch() == ({"orders-0": 1} if is_late else ErrorCode.NOT_COORDINATOR)
 
     with Ground() as ground:
         live(ground, talk)

@@ -8,6 +8,7 @@ from odradek.broker.handlers import produce
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.confirmations import Question
 from odradek.model.errors import ErrorCode
+from odradek.model.positions import Offset
 from odradek.model.units import Micros
 from odradek.wire.codec import decode, encoded
 from odradek.wire.headers import read_response
@@ -333,6 +334,40 @@ def test_a_new_leader_that_has_the_transaction_open_asks_nobody() -> None:
         assert len(t.coordinators.asked) == 1
 
     talk(said)
+
+
+@pytest.mark.parametrize("verified", [True, False])
+def test_redpanda_3232_an_abort_that_was_put_off_takes_nothing_of_the_next_epoch(
+    *, verified: bool
+) -> None:
+    """Readers skip records by their producer id: what is aborted ends before the next one begins.
+
+    So the first batch of the new epoch waits for the marker of the old one. Were it not verified,
+    the marker would come too late, and the end of the new transaction would count for both.
+    """
+
+    async def said(t: Floor) -> None:
+        await t.elect()
+        assert await settled(t, send(t, 0)) == [NONE]
+        t.coordinators.code = ErrorCode.CONCURRENT_TRANSACTIONS  # the marker is on its way
+        heir = send(t, 0, epoch=2)
+        await t.turns(0.3)
+        assert t.led.log.log_end_offset == (1 if verified else 2)
+        put_off = await t.ended(epoch=1, committed=False)
+        t.coordinators.code = NONE
+        assert await settled(t, heir) == [NONE]
+        late = [await t.ended(epoch=it, committed=False) for it in (0, 1)]
+        assert late == [[ErrorCode.INVALID_PRODUCER_EPOCH]] * 2
+        assert await t.ended(epoch=2) == [NONE]
+        aborted = [
+            (it.first_offset, it.last_offset)
+            for it in t.led.log.aborted_between(Offset(0), Offset(9))
+        ]
+        assert (put_off, aborted) == (
+            ([NONE], [(0, 1)]) if verified else ([ErrorCode.INVALID_PRODUCER_EPOCH], [])
+        )
+
+    talk(said, {"transaction.partition.verification.enable": str(verified).lower()})
 
 
 def test_only_its_producer_waits() -> None:
