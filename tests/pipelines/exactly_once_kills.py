@@ -2,21 +2,27 @@
 
 `python -m tests.pipelines.exactly_once_kills --kills 50` kills drivers that have all but Spark, at
 steps that lie evenly between the first and the last; `--spark` kills those of one query of Spark's,
-whose Java and Python workers go on for a moment. CI does few of each.
+whose Java and Python workers go on for a moment, and workers in their tasks. At first they die at
+each step by its name, then at moments that are drawn. CI does few of each.
 """
 
 import argparse
 import multiprocessing
+import os
 import random
 import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterator
+from itertools import chain, count, islice
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from odradek.pipelines.exactly_once import exactly_once
 from tests.compat.broker_process import OdradekBroker
+from tests.pipelines import doomed
+from tests.pipelines.doomed import Death, Doomed
 from tests.pipelines.local_frame import LocalSession, frame_of
 from tests.pipelines.mortal import Mortal, processes
 from tests.pipelines.reading import committed
@@ -32,9 +38,45 @@ WATCHED: Final = (
 )
 TOTAL: Final = 120
 BATCH: Final = 60
-SPARK_BATCH: Final = 50
-SPARK_STEPS: Final = 160
-"""Of a life, at most: some micro-batches."""
+LINES: Final = "lines"
+FILE: Final = 25
+"""So many lines; a micro-batch has two files, and two tasks that read."""
+FILES_OF_A_LIFE: Final = 8
+DEATHS: Final = "deaths"
+MASTERS: Final = ("local[2]", "local[2,4]")
+"""In the second one Spark runs a task again whose worker has died; else the driver begins again."""
+WORKERS_OF_A_LIFE: Final = 3
+"""All in one micro-batch at worst: a fourth time it does not begin again."""
+DRIVER_STEPS: Final = [
+    death
+    for calls in (1, 2)
+    for death in (
+        Death(doomed.DRIVER_DIES, "_begin", calls),  # before InitProducerId
+        Death(doomed.DRIVER_DIES, "attempt", calls),  # behind it, and nothing is sent
+        Death(doomed.DRIVER_DIES_UNDER_A_TASK, "_begin_to_send", calls),
+        Death(doomed.DRIVER_DIES_UNDER_A_TASK, "check", calls + 1),  # between two writes
+        Death(doomed.DRIVER_DIES, "check_stages", calls),  # all is sent
+        Death(doomed.DRIVER_DIES, "commit_offsets", calls),
+        Death(doomed.DRIVER_DIES, "commit", calls),  # before EndTxn
+        Death(doomed.DRIVER_DIES, "written", calls),  # behind it, before Spark's checkpoint
+    )
+]
+TASK_STEPS: Final = [
+    Death(doomed.WORKER_DIES, step, calls)
+    for more in (0, 1)
+    for step, calls in (
+        ("take", 1 + more),  # batches are made
+        ("answer_of", 1 + more),
+        ("go_on_as", 1),
+        ("add", 1 + more),  # before AddPartitionsToTxn
+        ("_begin_to_send", 1 + more),
+        ("check", 2 + more),  # between two writes
+        ("flush", 3 + more),  # all is written, nothing acknowledged yet
+    )
+]
+DRIVER_CALLS: Final = 100
+TASK_CALLS: Final = 60
+"""At most, where the moment of a death is drawn: some micro-batches."""
 
 
 def options_of(bootstrap: str, topic: str) -> dict[str, str]:
@@ -95,46 +137,65 @@ def kill_at_steps(topics: Topics, folder: Path, kills: int) -> None:
         assert committed(topics, topic) == list(range(TOTAL)), step
 
 
-def move_with_spark(  # noqa: PLR0917 - the arguments of a process
-    bootstrap: str, source: str, target: str, checkpoint: str, kill_at: int
-) -> None:
-    """The life of a query; 0: until it has moved all that there is."""
+def move_with_spark(bootstrap: str, target: str, folder: Path, master: str) -> None:
+    """The life of a query, until all that there is has been moved, or it is killed."""
     from odradek.pipelines import session
 
-    spark = session("local[2]", conf={"spark.driver.memory": "1g"})
+    deaths = folder / DEATHS
+    os.environ.update({doomed.FOLDER: str(deaths), doomed.DRIVER: str(os.getpid())})
+    conf = {"spark.driver.memory": "1g", "spark.python.daemon.module": doomed.MODULE}
+    spark = session(master, conf=conf)
     spark.sparkContext.setLogLevel("OFF")
-    if kill_at:
-        threading.setprofile(Mortal(kill_at, WATCHED))
-    options = {
-        "kafka.bootstrap.servers": bootstrap,
-        "subscribe": source,
-        "startingOffsets": "earliest",
-        "maxOffsetsPerTrigger": str(SPARK_BATCH),
-    }
-    rows = spark.readStream.format("odradek").options(**options).load().select("key", "value")
-    writer = rows.writeStream.foreachBatch(exactly_once(options_of(bootstrap, target)))
-    run_stream(writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start)
+    threading.setprofile(Doomed(deaths, doomed.DRIVER_DIES))
+    lines = spark.readStream.option("maxFilesPerTrigger", 2).text(str(folder / LINES))
+    rows = lines.selectExpr("value", "'key-' || substr(value, -2) key")
+    write = exactly_once(options_of(bootstrap, target))
+
+    def work(frame: Any, batch: int) -> None:
+        write(frame, batch)
+        written()
+
+    writer = rows.writeStream.foreachBatch(work).option("checkpointLocation", str(folder / "c"))
+    run_stream(writer.trigger(availableNow=True).start)
     spark.stop()
+
+
+def written() -> None:
+    """A micro-batch's transaction has ended, and Spark's checkpoint knows nothing of it yet."""
+
+
+def deaths_of(kills: int) -> Iterator[list[Death]]:
+    """Of each life: some of its workers die, and then its driver; so many in all."""
+    chance = random.Random(kills)
+    drawn = ((chance.randrange(1, DRIVER_CALLS), chance.randrange(1, TASK_CALLS)) for _ in count())
+    of_driver = chain(DRIVER_STEPS, (Death(doomed.DRIVER_DIES, "", it) for it, _ in drawn))
+    of_task = chain(TASK_STEPS, (Death(doomed.WORKER_DIES, "", it) for _, it in drawn))
+    while kills:
+        workers = min(WORKERS_OF_A_LIFE, kills - 1)
+        yield [*islice(of_task, workers), next(of_driver)]
+        kills -= workers + 1
 
 
 def kill_spark(topics: Topics, folder: Path, kills: int) -> None:
     """One query, which is started again after each kill; at last it moves all that is left."""
-    source, target = topics.make("source", 2), topics.make("target", 3)
-    count = SPARK_BATCH * 3 * (kills + 1)
-    for partition in range(2):
-        topics.fill_numbers(source, count // 2, partition=partition, first=partition * count // 2)
-    chance = random.Random(kills)
-    for life in range(kills + 1):
-        step = 0 if life == kills else chance.randrange(1, SPARK_STEPS)
-        call = [topics.bootstrap, source, target, str(folder / "checkpoint"), str(step)]
+    target, lives = topics.make("target", 3), [*deaths_of(kills), []]
+    numbers = range(FILE * FILES_OF_A_LIFE * len(lives))
+    (folder / LINES).mkdir()
+    for first in numbers[::FILE]:
+        lines = "\n".join(map(str, numbers[first : first + FILE]))
+        (folder / LINES / f"{first:06}").write_text(lines, encoding="utf-8")
+    for life, deaths in enumerate(lives):
+        doomed.doom(folder / DEATHS, deaths)
+        call = [topics.bootstrap, target, str(folder), MASTERS[life % len(MASTERS)]]
         done = subprocess.run(
             [sys.executable, "-m", "tests.pipelines.exactly_once_kills", "--life", *call],
             check=False,
             capture_output=True,
         )
-        assert done.returncode in ({0, -9} if step else {0}), (step, done.stderr[-2_000:])
-        print(f"life {life} ended at step {step}", flush=True)
-    assert committed(topics, target) == list(range(count))
+        assert done.returncode == (-9 if deaths else 0), (deaths, done.stderr[-2_000:])
+        assert not list((folder / DEATHS).iterdir()), deaths
+        print(f"life {life}: {', '.join(map(str, map(tuple, deaths)))}", flush=True)
+    assert committed(topics, target) == list(numbers)
 
 
 def main() -> None:
@@ -142,11 +203,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--spark", action="store_true")
-    parser.add_argument("--life", nargs=5, help=argparse.SUPPRESS)
+    parser.add_argument("--life", nargs=4, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.life:
-        bootstrap, source, target, checkpoint, step = chosen.life
-        move_with_spark(bootstrap, source, target, checkpoint, int(step))
+        bootstrap, target, folder, master = chosen.life
+        move_with_spark(bootstrap, target, Path(folder), master)
         return
     with tempfile.TemporaryDirectory() as folder:
         broker = OdradekBroker(Path(folder) / "broker")

@@ -355,5 +355,5 @@ def test_a_driver_that_is_killed_at_any_step(topics: Topics, tmp_path: Path) -> 
 
 
 def test_a_query_of_sparks_that_is_killed(topics: Topics, tmp_path: Path) -> None:
-    """Its Java and its workers are not, and go on for a moment."""
-    kill_spark(topics, tmp_path, kills=1)
+    """Its Java is not, and goes on for a moment; workers die before it. Its module kills fifty."""
+    kill_spark(topics, tmp_path, kills=3)
