@@ -77,7 +77,6 @@ class BrokerMachine:
         on_exit: Callable[[], None] = _nobody,
     ) -> None:
         self.machine = world.machine(name or name_of(number))
-        self.machine.on_exit = self._exited
         self.ledger = Ledger()
         self.workers: dict[str, SimulatedWorker] = {}  # of this life
         self.broker: Broker | None = None  # of this life
@@ -117,7 +116,7 @@ class BrokerMachine:
     def start(self) -> None:
         """A life; it will be ready some time later."""
         self.broker = None
-        self.machine.start(self._serve)
+        self.machine.start(self._serve, self._exited)
 
     async def _serve(self, machine: Machine) -> None:
         faults = {name: machine.disk(name).faults for name in self.disks}

@@ -33,6 +33,7 @@ MICROS: Final = 1_000  # in a millisecond
 TASKS_KEPT_MIN: Final = 64
 
 Main = Callable[["Machine"], Coroutine[Any, Any, None]]
+OnExit = Callable[[BaseException | None], None]
 
 
 class MachineDeps(Protocol):
@@ -189,13 +190,13 @@ class Machine:
         self._life: MachineLife | None = None
         self._network: SimulatedNetwork | None = None
         self._main: Main | None = None
+        self._on_exit: OnExit = self._exited
         self.crash_rules = CRASH_RULES
         self.reboots_after_failed_sync = False
         """Whether a process that met a failed sync is only started again on a fresh kernel.
 
         On the old one it would read from the cache what never reached the medium.
         """
-        self.on_exit: Callable[[BaseException | None], None] = self._exited
 
     # -- what its code is given ----------------------------------------------------------------
 
@@ -225,10 +226,14 @@ class Machine:
         """Whether nothing of it happens although it runs."""
         return self._life is not None and self._life.paused
 
-    def start(self, main: Main | None = None) -> None:
-        """A new life; without a new programme the one of the last life runs again."""
+    def start(self, main: Main | None = None, on_exit: OnExit | None = None) -> None:
+        """A new life; without a new programme the one of the last life runs again.
+
+        `on_exit` is told when the programme ends by itself, and with which error.
+        """
         assert self._life is None, f"{self.name} is running"
-        self._main = main or self._main
+        if main is not None:
+            self._main, self._on_exit = main, on_exit or self._exited
         assert self._main is not None, f"{self.name} has nothing to run"
         world = self._world
         self.lives += 1
@@ -305,7 +310,7 @@ class Machine:
         """Its programme came to an end by itself: the process is gone."""
         error = asyncio.CancelledError() if task.cancelled() else task.exception()
         self.kill()
-        self.on_exit(error)
+        self._on_exit(error)
 
     def _exited(self, error: BaseException | None) -> None:
         """Unless somebody expects it, an error that ends a programme is a finding."""

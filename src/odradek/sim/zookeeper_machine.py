@@ -7,7 +7,7 @@ from odradek.ensemble.server import Doors, ZookeeperServer
 from odradek.model.units import SECOND
 from odradek.ports import Address
 from odradek.sim.journal import Ledger, SimulatedJournal
-from odradek.sim.machine import Machine
+from odradek.sim.machine import Machine, OnExit
 from odradek.sim.world import World
 from odradek.sim.zookeeper_lag import Lag, now_of
 from odradek.sim.zookeeper_refusals import Refusals, RefusingZookeeperServer
@@ -21,7 +21,13 @@ SETTINGS: Final = ServerSettings(tick_time=SECOND)
 class ZooKeeperMachine:
     """The machine `zookeeper`, through its lives. Its journal outlives them."""
 
-    def __init__(self, world: World, settings: ServerSettings = SETTINGS) -> None:
+    def __init__(
+        self,
+        world: World,
+        settings: ServerSettings = SETTINGS,
+        *,
+        on_exit: OnExit | None = None,
+    ) -> None:
         self.machine = world.machine(ZOOKEEPER)
         self.ledger = Ledger()
         self.server: ZookeeperServer | None = None  # of this life, once it listens
@@ -29,6 +35,7 @@ class ZooKeeperMachine:
         self.refusals = Refusals(world.chance.stream("zookeeper/refusals"), note)
         self.lag = Lag()
         self._settings = settings
+        self._on_exit = on_exit
 
     @property
     def serves(self) -> bool:
@@ -38,7 +45,7 @@ class ZooKeeperMachine:
     def start(self) -> None:
         """A life."""
         self.server = None
-        self.machine.start(self._serve)
+        self.machine.start(self._serve, self._on_exit)
 
     def expire(self, session_id: int) -> None:
         """Ends a session whose client may be alive."""

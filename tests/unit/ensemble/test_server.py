@@ -107,11 +107,10 @@ class Play:
         self.ledger = ledger or Ledger()
         self.settings = settings or ServerSettings()
         self.machine = world.machine("server")
-        self.machine.on_exit = self._ended
         self.ended: list[BaseException | None] = []
         self.server: ZookeeperServer
         self._serving: asyncio.Task[None] | None = None
-        self.machine.start(self._serve)
+        self.machine.start(self._serve, self._ended)
         world.run(millis=5)
 
     async def _serve(self, machine: Machine) -> None:

@@ -196,8 +196,7 @@ def test_a_programme_that_fails_is_a_finding() -> None:
             world.run(seconds=2)
         assert not server.running
         ends: list[BaseException | None] = []
-        server.on_exit = ends.append
-        server.start()
+        server.start(fail, ends.append)
         world.run(seconds=2)
         assert [type(end) for end in ends] == [KeyError]
 

@@ -15,7 +15,6 @@ RESTART_MICROS: Final = SECOND
 
 def zookeeper_of(world: World) -> ZooKeeperMachine:
     """A failed journal alone may end it."""
-    zookeeper = ZooKeeperMachine(world)
 
     def exited(error: BaseException | None) -> None:
         if isinstance(error, JournalFailed):
@@ -23,7 +22,7 @@ def zookeeper_of(world: World) -> ZooKeeperMachine:
         else:
             world.loop.fail(error or RuntimeError("ZooKeeper stopped by itself"))
 
-    zookeeper.machine.on_exit = exited
+    zookeeper = ZooKeeperMachine(world, on_exit=exited)
     return zookeeper
 
 

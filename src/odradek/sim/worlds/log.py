@@ -55,7 +55,6 @@ class LogSimulation(Simulation):
     def __init__(self, world: World, control: str = "") -> None:
         super().__init__(world, control)
         self.broker = world.machine(BROKER)
-        self.broker.on_exit = self._exited
         self.broker.crash_rules = CrashRules(page_bytes=512, tear_one_in=2, names_in_order=True)
         self.broker.reboots_after_failed_sync = True
         self.producers = {
@@ -64,7 +63,7 @@ class LogSimulation(Simulation):
 
     def begin(self) -> None:
         """The only machine."""
-        self.broker.start(self._keep)
+        self.broker.start(self._keep, self._exited)
 
     def faults(self) -> Sequence[Fault]:
         """All that concerns disks."""

@@ -94,7 +94,6 @@ class ZooKeeperSimulation(Simulation):
         super().__init__(world, control)
         self.ledger = Ledger()
         self.server = world.machine(SERVER)
-        self.server.on_exit = self._server_exited
         self.clients = [world.machine(name) for name in CLIENTS]
         self._numbers = count(1)
         self._mistake = LYING_DOORS.get(control)
@@ -102,7 +101,7 @@ class ZooKeeperSimulation(Simulation):
 
     def begin(self) -> None:
         """The server first; clients would wait for it anyway."""
-        self.server.start(self._serve)
+        self.server.start(self._serve, self._server_exited)
         for client in self.clients:
             client.start(self._visit)
 
