@@ -21,7 +21,8 @@ from odradek.broker.control.broker_channels import BrokerChannels, ChannelsDeps
 from odradek.broker.control.broker_connections import BrokerConnections
 from odradek.broker.control.broker_session import ALL_PATHS, BrokerSession, StartGivenUp
 from odradek.broker.control.controller_admin import ControllerAdmin
-from odradek.broker.control.controller_loop import ControllerLoop
+from odradek.broker.control.controller_loop import ControllerLoop, ControllerNeeds
+from odradek.broker.control.controller_policy import ControllerPolicy
 from odradek.broker.control.controller_watch import ControllerWatch
 from odradek.broker.control.departed_brokers import DepartedBrokers
 from odradek.broker.control.features import LEVEL_MAX, ClusterFeatures
@@ -74,6 +75,7 @@ from odradek.broker.services import Services
 from odradek.broker.settings import Settings
 from odradek.broker.stopping import Parts, Stopping
 from odradek.broker.timers import Timers
+from odradek.broker.topics.auto_topics import AutoTopics
 from odradek.broker.topics.config_admin import ConfigAdmin
 from odradek.broker.topics.partitions_there import partitions_there
 from odradek.broker.topics.quota_admin import QuotaAdmin
@@ -89,7 +91,6 @@ from odradek.config.rows import replication as replication_rows
 from odradek.config.rows import security as security_rows
 from odradek.config.secured import between_brokers
 from odradek.config.setting import BrokerSetting
-from odradek.controller.candidacy import ControllerLease
 from odradek.ensemble.client import ZooKeeperClient
 from odradek.ensemble.server import ZookeeperServer
 from odradek.metadata.nouns import Broker as Registered
@@ -149,11 +150,7 @@ class Broker:
         self._corrupt_replicas: CorruptReplicas
         self._dir_admin: DirAdmin
         self._isr_changes: AlterPartitionManager
-        self._to_controller: ControllerRequests
-        self._questions: TransactionQuestions
         self._to_leaders: tuple[BrokerConnections, ...] = ()  # of the coordinator of transactions
-        self._markers: TransactionMarkers
-        self._features: ClusterFeatures
         self._prefer: Callable[..., None] = lambda **_: None  # once it is registered
         self._running: list[asyncio.Task[None]] = []  # until the stop
 
@@ -180,8 +177,13 @@ class Broker:
                 self._zookeeper = await start_zookeeper(self.config, self.doors)
                 self._running.append(tasks.create_task(self._zookeeper.serve()))
             where = connect_string(self.config, self._zookeeper)
-            coordination = BrokerSession(where, self.doors, self.settings, self.cluster)
-            coordination.is_given_up = self._stopping.is_set
+            coordination = BrokerSession(
+                where,
+                self.doors,
+                self.settings,
+                self.cluster,
+                is_given_up=self._stopping.is_set,
+            )
             self._secure(coordination)
             self._open_audit()
             dirs = await take_dirs(self.doors)
@@ -277,28 +279,25 @@ class Broker:
         self._authentication.belong_to(self.config, self.cluster.cluster_id)
         listener = inter_broker_listener_name(self.config)
         brokers = BrokerConnections(self.cluster, self._peers, self.doors.clock, listener)
-        self._to_controller = ControllerRequests(self.cluster, brokers)
-        self._ask_about_transactions(brokers, coordination, tasks)
-        isr_changes = AlterPartitionManager(self.cluster, self._to_controller, self.doors.clock)
-        self._isr_changes = isr_changes
+        self._isr_changes = AlterPartitionManager(self.cluster, self.doors.clock)
         replicas = await self._open_replicas(coordination, dirs, tasks)
-        client = coordination.client
-        controlling = ControllerLoop(client, self.doors, self.settings, self.cluster)
         control = ControlRequests(self.cluster, replicas, coordination)
+        controlling = self._controller_loop(coordination, control)
         doors = self._peers, self.doors.clock
         self._vanished = VanishedBrokers(self.cluster, doors, listener, tasks)
         self._follow(replicas, coordination, tasks)
-        self.services = services = self._services(controlling, control, tasks, client)
-        self._questions.local = partial(add_partitions_to_txn.serve_own, services)
-        self._markers.local = partial(write_txn_markers.serve_own, services)
-        self._to_controller.local = ControllerService(controlling, services.topic_admin).serve
+        self.services = services = self._services(
+            controlling, control, tasks, coordination=coordination, brokers=brokers
+        )
         self._dispatch = Dispatch(services, apis.OFFERED)
         self.socket_server.on_frame = self._dispatch.on_frame
         self.settings.topic_watchers.append(lambda name: replicas.on_topic_settings({name}))
         self.settings.broker_watchers.append(self._on_settings)
-        controlling.new_channels = self._channels_of(controlling, control)
-        controlling.read_settings = coordination.read_settings
-        coordination.on_change += [coordination.look_at_changes, control.look_at_unnamed]
+        coordination.on_change += [
+            services.features.look,
+            coordination.look_at_changes,
+            control.look_at_unnamed,
+        ]
         if self._rules is not None:
             self._rules.on_changed = services.fetches.on_rules
             coordination.on_change.insert(0, partial(self._rules.look, everything=ALL_PATHS))
@@ -315,7 +314,11 @@ class Broker:
         await coordination.register(Registered(self.cluster.me, endpoints, rack, mark=mark))
         WholeLogs(replicas, self.cluster)
         isr_watch = IsrWatch(replicas, self.cluster, self.settings, self.doors.clock)
-        watches = (isr_changes.run(), isr_watch.run(), *self._disk_watches(replicas))
+        watches = (
+            self._isr_changes.run(services.to_controller),
+            isr_watch.run(),
+            *self._disk_watches(replicas),
+        )
         certificates = self._certificates.run(self.doors.clock, lambda: self.settings.broker)
         keys = self._token_keys.run(self.config)
         self._running += [tasks.create_task(each) for each in (*watches, certificates, keys)]
@@ -356,28 +359,30 @@ class Broker:
         """Whether ZooKeeper takes what this broker says, and a controller has given it roles."""
         return client.status is Status.CONNECTED and self.cluster.has_roles
 
-    def _ask_about_transactions(
-        self, brokers: BrokerConnections, coordination: BrokerSession, tasks: asyncio.TaskGroup
-    ) -> None:
-        """What leaders ask coordinators; and what these tell leaders, which may take long."""
-        self._questions = TransactionQuestions(self.cluster, brokers, self.timers, tasks)
+    def _transaction_markers(
+        self,
+        groups: GroupCoordinator,
+        level: Callable[[], int],
+        deps: CoordinatorDeps,
+        client: ZooKeeperClient,
+    ) -> TransactionMarkers:
+        """What coordinators of transactions tell leaders, which may take long."""
         listener = inter_broker_listener_name(self.config)
         self._to_leaders = in_time, late = (
             BrokerConnections(self.cluster, self._peers, self.doors.clock, listener),
             BrokerConnections(self.cluster, self._peers, self.doors.clock, listener),
         )
-        self._features = ClusterFeatures(coordination.client, ALL_PATHS)
-        coordination.on_change.append(self._features.look)
-        there = partial(partitions_there, coordination.client)
-        self._markers = TransactionMarkers(
+        here = write_txn_markers.Here(self.settings, self.timers, groups, deps.replicas)
+        return TransactionMarkers(
             MarkersDeps(
                 self.cluster,
                 in_time,
                 late,
                 self.timers,
-                tasks,
-                there,
-                self._features.level,
+                deps.tasks,
+                partial(partitions_there, client),
+                partial(write_txn_markers.serve_own, here),
+                level,
             )
         )
 
@@ -408,60 +413,59 @@ class Broker:
         if self.doors.disk_counters is not None:
             yield DiskWear(replicas, self.doors.clock, self.doors.disk_counters).run()
 
-    def _channels_of(
-        self, controlling: ControllerLoop, control: ControlRequests
-    ) -> Callable[[ControllerLease], BrokerChannels]:
-        """What a controller elected in this process talks to brokers by."""
+    def _controller_loop(
+        self, coordination: BrokerSession, control: ControlRequests
+    ) -> ControllerLoop:
+        """With what a controller elected in this process talks to brokers by."""
+        policy = ControllerPolicy(self.settings, self.doors.random)
         name = f"broker-{self.cluster.me}-controller"
         timeout = self.config[controller_rows.CONTROLLER_SOCKET_TIMEOUT_MS]
         deps = ChannelsDeps(
             self.cluster.me,
             self._peers,
             self.doors.clock,
-            controlling.policy.for_controllers,
+            policy.for_controllers,
             control.serve_own,
             ChannelSettings(name, timeout),
         )
-        return lambda lease: BrokerChannels(deps, lease, controlling.post)
+        needs = ControllerNeeds(policy, partial(BrokerChannels, deps), coordination.read_settings)
+        return ControllerLoop(
+            coordination.client, self.doors, self.settings, self.cluster, needs=needs
+        )
 
     def _services(
         self,
         controlling: ControllerLoop,
         control: ControlRequests,
         tasks: asyncio.TaskGroup,
-        client: ZooKeeperClient,
+        *,
+        coordination: BrokerSession,
+        brokers: BrokerConnections,
     ) -> Services:
-        config, me, replicas = self.config, self.cluster.me, control.replicas
-        access = (
-            None
-            if self._rules is None
-            else Authorizer(self._rules.decisions, inter_broker_listener_name(config))
-        )
-        deps = CoordinatorDeps(
-            self.doors.clock,
-            self.timers,
-            tasks,
-            replicas,
-            lambda: client.has_lease and self.cluster.has_roles,
-        )
+        replicas, client, access = control.replicas, coordination.client, self._authorizer()
+        deps = self._coordinator_deps(tasks, replicas, client)
         try_out = self._certificates.try_out
         config_admin = ConfigAdmin(client, self.settings, self.cluster, self.doors, try_out=try_out)
-        producer_ids = ProducerIds(self.cluster, self._to_controller)
-        own = TransactionDeps(producer_ids, self._markers, self._features.level)
+        topic_admin = TopicAdmin(controlling, self.settings, self.cluster)
+        local = ControllerService(controlling, topic_admin).serve
+        to_controller = ControllerRequests(self.cluster, brokers, local)
+        producer_ids = ProducerIds(self.cluster, to_controller)
+        features = ClusterFeatures(client, ALL_PATHS)
+        departed = DepartedBrokers(self.cluster, self.doors.clock)
+        fetches = self._fetches(replicas, access)
+        groups = GroupCoordinator(self.settings, self.cluster, self.doors.random, deps)
+        markers = self._transaction_markers(groups, features.level, deps, client)
+        own = TransactionDeps(producer_ids, markers, features.level)
+        transactions = TransactionCoordinator(self.settings, self.cluster, own, deps)
         return Services(
-            broker_id=me,
+            broker_id=self.cluster.me,
             inter_broker_listener=inter_broker_listener_name(self.config),
             doors=self.doors,
             settings=self.settings,
             cluster=self.cluster,
-            departed=DepartedBrokers(self.cluster, self.doors.clock),
-            topic_admin=TopicAdmin(
-                controlling,
-                self._to_controller,
-                self.doors,
-                settings=self.settings,
-                cluster=self.cluster,
-            ),
+            departed=departed,
+            topic_admin=topic_admin,
+            auto_topics=AutoTopics(to_controller, self.settings, self.cluster, self.doors.clock),
             config_admin=config_admin,
             scram_admin=ScramAdmin(client, config_admin),
             quota_admin=QuotaAdmin(client, config_admin),
@@ -474,14 +478,14 @@ class Broker:
             control=control,
             controller=controlling,
             controller_admin=ControllerAdmin(client, controlling.policy),
-            to_controller=self._to_controller,
-            fetches=self._fetches(replicas, access),
+            to_controller=to_controller,
+            fetches=fetches,
             replica_fetchers=self._fetchers,
-            groups=GroupCoordinator(self.settings, self.cluster, self.doors.random, deps),
-            transactions=TransactionCoordinator(self.settings, self.cluster, own, deps),
-            markers=self._markers,
-            features=self._features,
-            questions=self._questions,
+            groups=groups,
+            transactions=transactions,
+            markers=markers,
+            features=features,
+            questions=self._questions(transactions, brokers, tasks),
             timers=self.timers,
             offered=tuple(apis.OFFERED.values()),
             tasks=tasks,
@@ -489,6 +493,29 @@ class Broker:
             rules=self._rules,
             audit=self._audit,
         )
+
+    def _authorizer(self) -> Authorizer | None:
+        if self._rules is None:
+            return None
+        return Authorizer(self._rules.decisions, inter_broker_listener_name(self.config))
+
+    def _coordinator_deps(
+        self, tasks: asyncio.TaskGroup, replicas: ReplicaManager, client: ZooKeeperClient
+    ) -> CoordinatorDeps:
+        def may_answer() -> bool:
+            return client.has_lease and self.cluster.has_roles
+
+        return CoordinatorDeps(self.doors.clock, self.timers, tasks, replicas, may_answer)
+
+    def _questions(
+        self,
+        transactions: TransactionCoordinator,
+        brokers: BrokerConnections,
+        tasks: asyncio.TaskGroup,
+    ) -> TransactionQuestions:
+        """What leaders ask coordinators of transactions, this broker's among them."""
+        local = partial(add_partitions_to_txn.serve_own, transactions, self.cluster)
+        return TransactionQuestions(self.cluster, brokers, self.timers, tasks, local=local)
 
     def _fetches(self, replicas: ReplicaManager, access: Authorizer | None) -> Fetches:
         return Fetches(

@@ -32,6 +32,7 @@ from odradek.broker.partitions.dir_admin import DirAdmin
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.settings import Settings
 from odradek.broker.timers import Timers
+from odradek.broker.topics.auto_topics import AutoTopics
 from odradek.broker.topics.config_admin import ConfigAdmin
 from odradek.broker.topics.quota_admin import QuotaAdmin
 from odradek.broker.topics.scram_admin import ScramAdmin
@@ -69,6 +70,7 @@ class Services:
     cluster: MetadataCache
     departed: DepartedBrokers
     topic_admin: TopicAdmin
+    auto_topics: AutoTopics
     config_admin: ConfigAdmin
     scram_admin: ScramAdmin
     quota_admin: QuotaAdmin

@@ -59,13 +59,16 @@ class Scene:
             cluster = MetadataCache()
             cluster.me = ME
             cluster.update(Changes(cluster.image).controller(ME).image())
-            controller = ControllerRequests(cluster, None)  # type: ignore[arg-type]  # no others
-            controller.local = lambda request: self._ask(replicas, request)
-            manager = AlterPartitionManager(cluster, controller, self.ground.machine.clock)
+            controller = ControllerRequests(
+                cluster,
+                None,  # type: ignore[arg-type]  # no others
+                lambda request: self._ask(replicas, request),
+            )
+            manager = AlterPartitionManager(cluster, self.ground.machine.clock)
             self.manager = manager
             self.ground.proposals.propose = manager.propose  # type: ignore[method-assign]
             await lead(replicas)
-            asking = asyncio.create_task(manager.run())
+            asking = asyncio.create_task(manager.run(controller))
             await asyncio.sleep(seconds)
             asking.cancel()
             led.extend(replicas.all_led())

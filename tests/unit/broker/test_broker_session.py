@@ -57,7 +57,7 @@ class SessionStage:
         doors = Doors(machine.clock, machine.random, machine.network, (), "here", _no_journal)
         self.cluster.me = ME
         self.session = session = BrokerSession(
-            "zookeeper:2181", doors, Settings(config), self.cluster
+            "zookeeper:2181", doors, Settings(config), self.cluster, is_given_up=lambda: False
         )
         session.on_session_over.append(lambda: self.told.append(f"over, {self.is_there()}"))
         session.on_tree_changed = self._on_tree_changed

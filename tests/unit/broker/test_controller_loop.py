@@ -5,14 +5,16 @@ close, and what the controller tells its own broker is kept.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Self
 
 import pytest
 
 from odradek.broker.control.broker_channels import BrokerChannels, ChannelsDeps
-from odradek.broker.control.controller_loop import ControllerLoop, NotController
+from odradek.broker.control.controller_loop import ControllerLoop, ControllerNeeds, NotController
+from odradek.broker.control.controller_policy import ControllerPolicy
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.doors import Doors
 from odradek.broker.settings import Settings
@@ -89,6 +91,7 @@ class Process:
         self.door: InterceptedClient
         self.running: asyncio.Task[None]
         self._world = world
+        self.read_settings: Callable[[Mapping[str, TopicId]], Awaitable[None]] = _reads_none
         self.machine.start(self._live)
 
     async def _live(self, machine: Machine) -> None:
@@ -104,20 +107,31 @@ class Process:
         )
         self.client = ZooKeeperClient(session, doors.network, doors.clock, self._on_news)
         self.door = InterceptedClient(self.client)
-        self.loop = ControllerLoop(self.door, doors, Settings(config), cluster)  # type: ignore[arg-type]
+        settings = Settings(config)
+        policy = ControllerPolicy(settings, doors.random)
         deps = ChannelsDeps(
             self.number,
             doors.network,
             doors.clock,
-            self.loop.policy.for_controllers,
+            policy.for_controllers,
             self._deliver,
             ChannelSettings("controller"),
         )
-        self.loop.new_channels = lambda lease: BrokerChannels(deps, lease, self.loop.post)
+        needs = ControllerNeeds(policy, partial(BrokerChannels, deps), self._read_settings)
+        self.loop = ControllerLoop(
+            self.door,  # type: ignore[arg-type]
+            doors,
+            settings,
+            cluster,
+            needs=needs,
+        )
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.client.run())
             self.client.begin()
             self.running = tasks.create_task(self.loop.run())
+
+    async def _read_settings(self, topics: Mapping[str, TopicId]) -> None:
+        await self.read_settings(topics)
 
     def _on_news(self, news: News) -> None:
         if isinstance(news, WatchEvent):
@@ -170,6 +184,10 @@ async def _asked(loop: ControllerLoop, event: Any) -> Any:
         return await loop.ask(event)
     except NotController as error:
         return error
+
+
+async def _reads_none(_topics: Mapping[str, TopicId]) -> None:
+    """Their settings are those of the cluster."""
 
 
 def _no_journal() -> Journal:
@@ -441,7 +459,7 @@ def test_a_controller_that_resigns_while_it_reads_settings_does_not_begin() -> N
             if len(reads) == 1:
                 other.loop.resign("a test")
 
-        other.loop.read_settings = read_settings
+        other.read_settings = read_settings
         first.machine.kill()
         t.run(SESSION_TIMEOUT / 1_000 + 2)
         assert len(reads) == 2

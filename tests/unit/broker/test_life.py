@@ -201,7 +201,7 @@ def test_many_topics_that_are_asked_for_are_made_together() -> None:
 def test_who_waits_for_a_topic_that_another_asked_for_learns_why_it_is_not_made() -> None:
     """Not only the first client is told that there are too few brokers."""
     with Stage(default_replication_factor="3") as stage:
-        admin = stage.running.services_of_this_life.topic_admin
+        admin = stage.running.services_of_this_life.auto_topics
 
         async def at_once() -> list[dict[str, BrokerError]]:
             return await asyncio.gather(*(admin.ensure_all(["orders"]) for _ in range(3)))

@@ -61,12 +61,19 @@ class Floor:
         self.done: list[tuple[Place, str, list[TopicPartition]]] = []
         timers = Timers(machine.clock)
         ways = Way(self, is_slow=False), Way(self, is_slow=True)
-        deps = MarkersDeps(self.known, *ways, timers, tasks, self.there, lambda: self.level)
+        deps = MarkersDeps(
+            self.known, *ways, timers, tasks, self.there, self._local, lambda: self.level
+        )
         self.markers = TransactionMarkers(deps)
         self.markers.on_marked = lambda place, it, partitions: self.done.append(
             (place, it.transactional_id, sorted(partitions))
         )
         self.lead(SECOND, SECOND, THIRD)
+
+    async def _local(self, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+        response = await self.ask(ME, request, 2)
+        assert isinstance(response, WriteTxnMarkersResponse)
+        return response
 
     def lead(self, *leaders: BrokerId | None) -> None:
         """The partitions of the topic, in order, are led by these."""
@@ -355,13 +362,6 @@ def test_this_broker_is_told_without_a_connection() -> None:
 
     async def said(t: Floor) -> None:
         t.lead(ME, SECOND)
-
-        async def local(request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
-            response = await Floor.ask(t, ME, request, 2)
-            assert isinstance(response, WriteTxnMarkersResponse)
-            return response
-
-        t.markers.local = local
         t.markers.send(PLACE, ending())
         await t.seconds(0.01)
         assert sorted(t.done) == [(PLACE, "mover", [A]), (PLACE, "mover", [B])]

@@ -77,8 +77,15 @@ class BrokerSession:
     """The session, from the broker's first connection to its last."""
 
     def __init__(
-        self, connect: str, doors: Doors, settings: Settings, cluster: MetadataCache
+        self,
+        connect: str,
+        doors: Doors,
+        settings: Settings,
+        cluster: MetadataCache,
+        *,
+        is_given_up: Callable[[], bool],
     ) -> None:
+        """`is_given_up`: whether the start has to end although ZooKeeper is not there."""
         config = settings.broker
         self._patience = config[rows.ZOOKEEPER_SESSION_TIMEOUT_MS]
         self._connect_patience = zookeeper_connection_timeout(config)
@@ -101,7 +108,7 @@ class BrokerSession:
         self.on_tree_changed: Callable[[frozenset[str]], None] = lambda _: None
         self.on_session_over: list[Callable[[], None]] = []
         self.has_looked = asyncio.Event()  # at everything, once
-        self.is_given_up: Callable[[], bool] = lambda: False  # whether the start has to end
+        self._is_given_up = is_given_up
         self._doors = doors
         self._settings = settings
         self._cluster = cluster
@@ -151,7 +158,7 @@ class BrokerSession:
                 async with asyncio.timeout(WAITING_LOOK / 1_000):
                     return await self.client.connected()
             except TimeoutError:
-                if self.is_given_up():
+                if self._is_given_up():
                     raise StartGivenUp from None
             waited = self._doors.clock.monotonic() - begun
             tell = log.warning if waited < self._connect_patience else log.error

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import structlog
 
-from odradek.broker.control.broker_channels import BrokerChannels
+from odradek.broker.control.broker_channels import BrokerChannels, Post
 from odradek.broker.control.controller_policy import ControllerPolicy
 from odradek.broker.control.controller_watch import OnProcess
 from odradek.broker.control.event_times import EventTimes
@@ -83,17 +83,30 @@ class _Item(NamedTuple):
     posted: Micros = Micros(0)
 
 
+class ControllerNeeds(NamedTuple):
+    """What a broker that is elected controller needs besides ZooKeeper."""
+
+    policy: ControllerPolicy
+    new_channels: Callable[[ControllerLease, Post], BrokerChannels]
+    read_settings: Callable[[Mapping[str, TopicId]], Awaitable[None]]  # of topics not read yet
+
+
 class ControllerLoop:
     """Whether this broker is the controller, and what it does as such."""
 
     def __init__(
-        self, client: ZooKeeperClient, doors: Doors, settings: Settings, cluster: MetadataCache
+        self,
+        client: ZooKeeperClient,
+        doors: Doors,
+        settings: Settings,
+        cluster: MetadataCache,
+        *,
+        needs: ControllerNeeds,
     ) -> None:
         self.controller: Controller | None = None  # while this broker is
-        self.policy = ControllerPolicy(settings, doors.random)
+        self.policy = needs.policy
         self.times = EventTimes(doors.clock)
-        self.new_channels: Callable[[ControllerLease], BrokerChannels] | None = None
-        self.read_settings: Callable[[Mapping[str, TopicId]], Awaitable[None]] | None = None
+        self._needs = needs
         self._client = client
         self._doors = doors
         self._settings = settings
@@ -345,14 +358,12 @@ class ControllerLoop:
         if won.replaced is not None:
             await self._runner.take(strike_session(*won.replaced))
         context, reading = await self.standing_by.image()
-        if self.read_settings is not None:  # a broker knows those of the topics that it holds
-            ids = {it.name: it.topic_id or NO_TOPIC_ID for it in context.image.topics.values()}
-            await self._runner.wait_for(self.read_settings(ids))
+        ids = {it.name: it.topic_id or NO_TOPIC_ID for it in context.image.topics.values()}
+        await self._runner.wait_for(self._needs.read_settings(ids))  # it knows those it holds
         context.lease = lease
         self.controller = Controller(context)
-        assert self.new_channels is not None, "a controller needs channels"
         assert self._tasks is not None, "it is elected by its own task"
-        self._runner.channels = channels = self.new_channels(lease)
+        self._runner.channels = channels = self._needs.new_channels(lease, self.post)
         self._tasks.create_task(channels.run())
         topics = len(context.image.topics)
         log.info("controller.elected", epoch=lease.epoch, topics=topics, why=won.why)

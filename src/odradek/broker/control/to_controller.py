@@ -30,8 +30,14 @@ class Brokers(Protocol):
 class ControllerRequests:
     """Asks the controller, wherever it is."""
 
-    def __init__(self, cluster: MetadataCache, brokers: Brokers) -> None:
-        self.local: Callable[[Request], Awaitable[Response]] | None = None  # this broker's own
+    def __init__(
+        self,
+        cluster: MetadataCache,
+        brokers: Brokers,
+        local: Callable[[Request], Awaitable[Response]],
+    ) -> None:
+        """`local`: of this broker's own controller."""
+        self._local = local
         self._cluster = cluster
         self._brokers = brokers
 
@@ -41,7 +47,5 @@ class ControllerRequests:
         if controller is None:
             raise NoController("no controller is known")
         if controller == self._cluster.me:
-            if self.local is None:
-                raise NoController("this broker is the controller no more")
-            return await self.local(request)
+            return await self._local(request)
         return await self._brokers.ask(controller, request)

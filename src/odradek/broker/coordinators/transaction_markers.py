@@ -71,6 +71,7 @@ class MarkersDeps(NamedTuple):
     timers: Timers
     tasks: asyncio.TaskGroup
     there: Callable[[str], Awaitable[frozenset[int] | None]]  # a topic's partitions in ZooKeeper
+    local: Local  # for partitions that this broker leads
     level: Callable[[], int]  # `transaction.version` of the cluster: above 0 no leader is a Kafka
 
 
@@ -108,7 +109,6 @@ class TransactionMarkers:
     """All markers that this broker's coordinators have sent and leaders have not taken."""
 
     def __init__(self, deps: MarkersDeps) -> None:
-        self.local: Local | None = None  # for partitions that this broker leads
         self.on_marked: Marked = lambda *_: None
         self._deps = deps
         self._open: dict[int, dict[Marker, None]] = {}  # by partition of the state topic
@@ -246,8 +246,8 @@ class TransactionMarkers:
     async def _ask(
         self, to: Destination, request: WriteTxnMarkersRequest
     ) -> WriteTxnMarkersResponse:
-        if to.leader == self._deps.cluster.me and self.local is not None:
-            return await self.local(request)
+        if to.leader == self._deps.cluster.me:
+            return await self._deps.local(request)
         brokers = self._deps.late if to.is_late else self._deps.brokers
         version = await self._version(brokers, to.leader, request)
         response = await brokers.ask(to.leader, request, version)

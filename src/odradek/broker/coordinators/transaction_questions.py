@@ -35,9 +35,16 @@ class TransactionQuestions:
     """The way to the coordinators, wherever they are."""
 
     def __init__(
-        self, cluster: MetadataCache, brokers: Brokers, timers: Timers, tasks: asyncio.TaskGroup
+        self,
+        cluster: MetadataCache,
+        brokers: Brokers,
+        timers: Timers,
+        tasks: asyncio.TaskGroup,
+        *,
+        local: Local,
     ) -> None:
-        self.local: Local | None = None  # this broker's own coordinator
+        """`local`: this broker's own coordinator."""
+        self._local = local
         self.timers = timers
         self._cluster = cluster
         self._brokers = brokers
@@ -87,12 +94,11 @@ class TransactionQuestions:
     async def _answer(
         self, coordinator: BrokerId | None, request: AddPartitionsToTxnRequest
     ) -> AddPartitionsToTxnResponse:
-        is_local = coordinator == self._cluster.me
-        if coordinator is None or (is_local and self.local is None):
+        if coordinator is None:
             code = ErrorCode.COORDINATOR_NOT_AVAILABLE
             return AddPartitionsToTxnResponse(error_code=code)
-        if is_local and self.local is not None:
-            return await self.local(request)
+        if coordinator == self._cluster.me:
+            return await self._local(request)
         response = await self._brokers.ask(coordinator, request)
         assert isinstance(response, AddPartitionsToTxnResponse), response
         return response

@@ -39,7 +39,7 @@ def handle(services: Services, pending: PendingRequest, request: AddOffsetsToTxn
     if services.groups.partition_of(request.group_id) is not None:
         ask()
         return
-    make_topic = partial(services.topic_admin.ensure, GROUP_METADATA_TOPIC)
+    make_topic = partial(services.auto_topics.ensure, GROUP_METADATA_TOPIC)
     if not services.transactions.prepare(pending, make_topic, ask):
         raise NoGroupTopic("the broker stops")
 

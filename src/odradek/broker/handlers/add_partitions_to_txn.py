@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from odradek.broker.access.authorizer import NotAuthorized
 from odradek.broker.access.need import REFUSALS, Served
+from odradek.broker.control.metadata_cache import MetadataCache
+from odradek.broker.coordinators.transaction_coordinator import TransactionCoordinator
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.transactions import identity_of, known_code
 from odradek.broker.network.pending_request import PendingRequest
@@ -20,6 +22,7 @@ from odradek.broker.services import Services
 from odradek.coordinator.transactions import answers
 from odradek.coordinator.transactions.requests import AddPartitions, VerifyPartitions
 from odradek.coordinator.transactions.values import Identity
+from odradek.metadata.image import ClusterImage
 from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import ProducerId, TopicPartition
@@ -48,18 +51,18 @@ def handle(services: Services, pending: PendingRequest, request: AddPartitionsTo
 
 
 async def serve_own(
-    services: Services, request: AddPartitionsToTxnRequest
+    transactions: TransactionCoordinator, cluster: MetadataCache, request: AddPartitionsToTxnRequest
 ) -> AddPartitionsToTxnResponse:
     """Of this broker's own partitions."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[AddPartitionsToTxnResponse] = loop.create_future()
-    batch = _Batch(services, request.transactions)
+    batch = _Batch(cluster.image, request.transactions)
 
     def answer(found: list[Any]) -> None:
         if not future.done():
             future.set_result(batch.response(found))
 
-    services.transactions.ask_own(batch.parts, answer)
+    transactions.ask_own(batch.parts, answer)
     return await future
 
 
@@ -68,7 +71,7 @@ def _handle_of_broker(
 ) -> None:
     if services.access is not None:
         services.access.check_cluster(pending.connection, Operation.CLUSTER_ACTION)
-    batch = _Batch(services, request.transactions)
+    batch = _Batch(services.cluster.image, request.transactions)
     services.transactions.ask(
         pending, batch.parts, lambda found: pending.answer(batch.response(found))
     )
@@ -84,7 +87,7 @@ def _handle_of_client(
         pending.connection, WRITE, ResourceType.TRANSACTIONAL_ID, name
     ):
         raise NotAuthorized(ResourceType.TRANSACTIONAL_ID)
-    wrong = _missing(services, partitions) | _forbidden(services, pending, partitions)
+    wrong = _missing(services.cluster.image, partitions) | _forbidden(services, pending, partitions)
     if wrong:
         pending.answer(_of_client(name, _not_attempted(partitions, wrong)))
         return
@@ -105,13 +108,13 @@ class _Batch:
     """What a broker asks of many transactions at once."""
 
     def __init__(
-        self, services: Services, transactions: Sequence[AddPartitionsToTxnTransaction]
+        self, image: ClusterImage, transactions: Sequence[AddPartitionsToTxnTransaction]
     ) -> None:
         self.parts: list[tuple[str, AddPartitions | VerifyPartitions]] = []
         self._refused: list[AddPartitionsToTxnResult] = []
         for it in transactions:
             name, partitions = it.transactional_id, _partitions(it.topics)
-            missing = _missing(services, partitions)
+            missing = _missing(image, partitions)
             if missing:
                 codes = _not_attempted(partitions, missing)
                 self._refused.append(answers.results(name, codes))
@@ -142,8 +145,7 @@ def _partitions(topics: Iterable[AddPartitionsToTxnTopic]) -> list[TopicPartitio
     return [TopicPartition(topic.name, number) for topic in topics for number in topic.partitions]
 
 
-def _missing(services: Services, partitions: Iterable[TopicPartition]) -> Codes:
-    image = services.cluster.image
+def _missing(image: ClusterImage, partitions: Iterable[TopicPartition]) -> Codes:
     return {
         it: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for it in partitions if image.partition(it) is None
     }

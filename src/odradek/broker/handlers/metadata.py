@@ -132,7 +132,7 @@ async def _made_and_answered(
     await services.cluster.has_decided(_undecided(services, pending, request))
     for first in range(0, len(missing), MADE_AT_ONCE_MAX):
         some = missing[first : first + MADE_AT_ONCE_MAX]
-        failed = await services.topic_admin.ensure_all(some)
+        failed = await services.auto_topics.ensure_all(some)
         errors |= {name: error.code for name, error in failed.items()}
         if pending.connection.is_over:
             break

@@ -9,16 +9,19 @@ v1 flexible. v2 the version of the transaction: from 2 on each has a producer ep
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from odradek.broker.access.need import Whole
+from odradek.broker.coordinators.group_coordinator import GroupCoordinator
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica import Patience
+from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.services import Services
+from odradek.broker.settings import Settings
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once
-from odradek.broker.timers import Timer
+from odradek.broker.timers import Timer, Timers
 from odradek.config.rows.broker import REQUEST_TIMEOUT_MS
 from odradek.model.access import Operation
 from odradek.model.errors import BrokerError, ErrorCode
@@ -44,6 +47,20 @@ COORDINATOR_CODES: Final = frozenset(
 """Of the group's coordinator. Who sends markers knows leaders alone, and asks again."""
 
 
+class Here(NamedTuple):
+    """What the partitions that this broker leads are reached by."""
+
+    settings: Settings
+    timers: Timers
+    groups: GroupCoordinator
+    replicas: ReplicaManager
+
+    @classmethod
+    def of(cls, services: Services) -> "Here":
+        """Of a request by the network."""
+        return cls(services.settings, services.timers, services.groups, services.replicas)
+
+
 class NoProducer(BrokerError):
     """The end of a transaction, and not whose: in the log it could not be read."""
 
@@ -56,7 +73,7 @@ def handle(
     """Appends each marker, and answers when the slowest is done."""
     if any(it.producer_id < 0 or it.producer_epoch < 0 for it in request.markers):
         raise NoProducer("a marker names a producer and its epoch")
-    steps = _Ending(services, pending).begin(request.markers)
+    steps = _Ending(Here.of(services), pending).begin(request.markers)
     rows = sum(len(topic.partition_indexes) for it in request.markers for topic in it.topics)
     if rows > ROWS_IN_A_SLICE:
         return steps
@@ -64,10 +81,10 @@ def handle(
     return None
 
 
-async def serve_own(services: Services, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+async def serve_own(here: Here, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
     """Of this broker's own coordinator."""
     own = _Own()
-    at_once(_Ending(services, own).begin(request.markers))
+    at_once(_Ending(here, own).begin(request.markers))
     return await own.future
 
 
@@ -104,10 +121,10 @@ class _Own:
 class _Ending:
     """One request, and what has become of its markers."""
 
-    __slots__ = ("_left", "_pending", "_results", "_services", "_timer", "_waiting")
+    __slots__ = ("_here", "_left", "_pending", "_results", "_timer", "_waiting")
 
-    def __init__(self, services: Services, pending: _Asker) -> None:
-        self._services = services
+    def __init__(self, here: Here, pending: _Asker) -> None:
+        self._here = here
         self._pending = pending
         self._results: dict[int, WritableTxnMarkerResult] = {}  # one for each producer, as in Kafka
         self._waiting: dict[_Row, None] = {}  # those without an outcome
@@ -132,8 +149,8 @@ class _Ending:
                         yield
                 result.topics = [*result.topics, WritableTxnMarkerTopicResult(topic.name, rows)]
         if self._waiting:
-            pause = self._services.settings.broker[REQUEST_TIMEOUT_MS]
-            self._timer = self._services.timers.after(pause, self._on_timeout)
+            pause = self._here.settings.broker[REQUEST_TIMEOUT_MS]
+            self._timer = self._here.timers.after(pause, self._on_timeout)
             self._pending.wait(self._give_up)
         self._on_outcome()
 
@@ -147,10 +164,10 @@ class _Ending:
         self._waiting[row] = None
         self._left += 1
         if partition.topic == GROUP_METADATA_TOPIC:
-            self._services.groups.end(partition.partition, end, row.on_end)
+            self._here.groups.end(partition.partition, end, row.on_end)
             return
         try:
-            row.append(self._services.replicas.led(partition), end)
+            row.append(self._here.replicas.led(partition), end)
         except BrokerError as error:
             row.on_end(error.code)
 

@@ -45,11 +45,8 @@ log = structlog.get_logger()
 class AlterPartitionManager:
     """What waits to be asked of the controller: at most one proposal for each partition."""
 
-    def __init__(
-        self, cluster: MetadataCache, to_controller: ControllerRequests, clock: Clock
-    ) -> None:
+    def __init__(self, cluster: MetadataCache, clock: Clock) -> None:
         self._cluster = cluster
-        self._to_controller = to_controller
         self._clock = clock
         self._proposals: dict[TopicPartition, tuple[LeadingReplica, IsrProposal]] = {}
         self._has_some = asyncio.Event()
@@ -64,10 +61,10 @@ class AlterPartitionManager:
         self._proposals[replica.partition] = (replica, proposal)
         self._has_some.set()
 
-    async def run(self) -> None:
+    async def run(self, to_controller: ControllerRequests) -> None:
         """Asks the controller, until it is cancelled."""
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._ask())
+            tasks.create_task(self._ask(to_controller))
             tasks.create_task(self._ask_again())
 
     async def _ask_again(self) -> None:
@@ -80,13 +77,13 @@ class AlterPartitionManager:
                 self._proposals.setdefault(replica.partition, (replica, proposal))
             self._has_some.set()
 
-    async def _ask(self) -> None:
+    async def _ask(self, to_controller: ControllerRequests) -> None:
         while True:
             await self._has_some.wait()
             self._has_some.clear()
             while self._drop_ended():
                 try:
-                    answered = await self._ask_once()
+                    answered = await self._ask_once(to_controller)
                 except BrokerError as error:
                     log.info("isr.change_not_answered", error=str(error))
                     answered = False
@@ -103,10 +100,10 @@ class AlterPartitionManager:
         }
         return bool(self._proposals)
 
-    async def _ask_once(self) -> bool:
+    async def _ask_once(self, to_controller: ControllerRequests) -> bool:
         """Whether every partition was answered, so that the next request need not wait."""
         asked = dict(islice(self._proposals.items(), PARTITIONS_MAX))
-        response = await self._to_controller.ask(self._request(asked))
+        response = await to_controller.ask(self._request(asked))
         assert isinstance(response, AlterPartitionResponse), response
         if response.error_code:
             log.info("isr.change_refused", error=ErrorCode(response.error_code).name)

@@ -54,7 +54,7 @@ async def handle(
         raise NotAuthorized(kind)
     topic = TOPICS[request.key_type]
     try:
-        await services.topic_admin.ensure(topic)
+        await services.auto_topics.ensure(topic)
     except BrokerError as error:
         raise NoCoordinator(f"{topic} is not available: {error}") from error
     is_group, refusal = request.key_type == GROUP, REFUSALS[kind]
