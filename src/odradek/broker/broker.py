@@ -58,8 +58,16 @@ from odradek.broker.handlers import add_partitions_to_txn, api_versions, write_t
 from odradek.broker.handlers.controller_service import ControllerService
 from odradek.broker.network.authentication import Authentication
 from odradek.broker.network.certificates import Certificates
-from odradek.broker.network.socket_server import SocketServer, naming
+from odradek.broker.network.login import ListenersSecurity
+from odradek.broker.network.socket_server import (
+    Behind,
+    SocketServer,
+    naming,
+    not_audited,
+    nothing_to_tell,
+)
 from odradek.broker.network.token_keys import TokenKeys
+from odradek.broker.network.token_sources import token_source
 from odradek.broker.partitions.alter_partition_manager import AlterPartitionManager
 from odradek.broker.partitions.corrupt_replicas import CorruptReplicas
 from odradek.broker.partitions.dir_admin import DirAdmin
@@ -97,18 +105,12 @@ from odradek.metadata.nouns import Broker as Registered
 from odradek.metadata.nouns import BrokerMark
 from odradek.peers.broker_channel import ChannelSettings
 from odradek.peers.secured_network import SecuredNetwork
-from odradek.peers.token_source import TokenSource
 from odradek.security.addresses import reader
-from odradek.security.token_endpoint import TokenEndpoint, token_of
-from odradek.storage.dirs.log_dirs import LogDirs
+from odradek.storage.dirs.log_dirs import LogDirs, WentOffline
 from odradek.storage.errors import AllDirsFailed
 from odradek.zookeeper.client.states import Status
 
 log = structlog.get_logger()
-
-
-def _token_not_fetched(reason: str) -> None:
-    log.warning("tokens.not_fetched", reason=reason)
 
 
 class Broker:
@@ -121,11 +123,16 @@ class Broker:
         self.cluster = MetadataCache()
         self._throttles = ReplicationThrottles(self.settings)
         self.timers = Timers(doors.clock)
-        self.socket_server = SocketServer(config, doors, self.timers)
-        self.settings.client_watchers.append(self.socket_server.quotas.on_entity)
         self.times = RequestTimes(doors.clock)
         self.idleness = Idleness(doors.clock)
-        self.socket_server.on_answer = self.times.answered
+        self.socket_server = SocketServer(
+            config,
+            doors,
+            self.timers,
+            api_versions=cache(partial(api_versions.table, apis.OFFERED.values())),
+            on_answer=self.times.answered,
+        )
+        self.settings.client_watchers.append(self.socket_server.quotas.on_entity)
         self.pages = PageServer(doors.network, doors.clock, self.timers)
         self._certificates = Certificates(doors.read_file)
         self._token_keys = TokenKeys(reader(doors.read_file, doors.read_https), doors.clock)
@@ -135,10 +142,11 @@ class Broker:
             self._certificates,
             read=doors.read_file,
             keys=self._token_keys,
-            new_source=self._token_source,
+            new_source=partial(token_source, doors),
         )
         self._rules: AccessRules | None = None  # where an authorizer is configured
         self._audit: Audit | None = None  # where `audit.log` is set
+        self._security: ListenersSecurity = {}  # once the certificates are read
         self._peers = doors.network  # by which other brokers are reached
         self.services: Services | None = None  # once it has started
         self.is_ready = False  # traffic is accepted
@@ -151,7 +159,6 @@ class Broker:
         self._dir_admin: DirAdmin
         self._isr_changes: AlterPartitionManager
         self._to_leaders: tuple[BrokerConnections, ...] = ()  # of the coordinator of transactions
-        self._prefer: Callable[..., None] = lambda **_: None  # once it is registered
         self._running: list[asyncio.Task[None]] = []  # until the stop
 
     @property
@@ -213,12 +220,6 @@ class Broker:
 
     # Start
 
-    def _token_source(self, endpoint: TokenEndpoint) -> TokenSource:
-        """Of what this broker shows to others."""
-        doors = self.doors
-        asked = partial(token_of, endpoint, doors.read_file, doors.post_https)
-        return TokenSource(doors.clock, lambda: doors.in_thread(asked), _token_not_fetched)
-
     def _secure(self, coordination: BrokerSession) -> None:
         """Listeners and connections to other brokers, where the settings ask for it."""
         config, network = self.config, self.doors.network
@@ -230,8 +231,7 @@ class Broker:
             )
             self._rules = AccessRules(coordination.client, decisions)
         self._certificates.tell_ends(self.doors.clock.wall())
-        self.socket_server.api_versions = cache(partial(api_versions.table, apis.OFFERED.values()))
-        self.socket_server.security = self._authentication.listeners(config)
+        self._security = self._authentication.listeners(config)
         if between_brokers(config) is not SecurityProtocol.PLAINTEXT:
             self._peers = SecuredNetwork(network, self._authentication.outgoing(config))
 
@@ -243,8 +243,13 @@ class Broker:
             lines = self.doors.add_lines(path)
         allowed = self.config[broker_rows.AUDIT_LOG_ALLOWED]
         self._audit = Audit(lines, self.doors.clock, self.timers, tells_allowed=allowed)
-        self.socket_server.on_login_refused = self._audit.login_refused
-        self.socket_server.on_named = self._audit.named
+
+    def _behind(self, dispatch: Dispatch) -> Behind:
+        """The listeners; a log of who comes, where one is written."""
+        if self._audit is None:
+            return Behind(dispatch.on_frame, self._security, nothing_to_tell, not_audited)
+        audit = self._audit
+        return Behind(dispatch.on_frame, self._security, audit.named, audit.login_refused)
 
     def _kept(self) -> Kept | None:
         """What the page of metrics is made of, once it has started."""
@@ -290,9 +295,8 @@ class Broker:
             controlling, control, tasks, coordination=coordination, brokers=brokers
         )
         self._dispatch = Dispatch(services, apis.OFFERED)
-        self.socket_server.on_frame = self._dispatch.on_frame
         self.settings.topic_watchers.append(lambda name: replicas.on_topic_settings({name}))
-        self.settings.broker_watchers.append(self._on_settings)
+        self.settings.broker_watchers.append(partial(self._on_settings, coordination, replicas))
         coordination.on_change += [
             services.features.look,
             coordination.look_at_changes,
@@ -306,7 +310,7 @@ class Broker:
         coordination.on_session_over.append(controlling.on_session_over)
         if self.config.is_set(security_rows.PASSWORD_ENCODER_OLD_SECRET):
             await services.config_admin.encrypt_anew(self.cluster.me)
-        endpoints = await self.socket_server.bind()
+        endpoints = await self.socket_server.bind(self._behind(self._dispatch))
         rack = self.config[broker_rows.BROKER_RACK]
         bound = tuple(f"{host}:{port}" for host, port in self.socket_server.addresses.values())
         is_preferred = controlling.policy.is_preferred
@@ -322,12 +326,9 @@ class Broker:
         certificates = self._certificates.run(self.doors.clock, lambda: self.settings.broker)
         keys = self._token_keys.run(self.config)
         self._running += [tasks.create_task(each) for each in (*watches, certificates, keys)]
-        doors = (self._peers, self.doors.clock)
         watch = ControllerWatch(self.cluster, doors, listener, controlling.on_process_news)
         controlling.standing_by.on_awaited = watch.also
-        self._prefer = coordination.prefer
-        self._running.append(tasks.create_task(controlling.run()))
-        self._running.append(tasks.create_task(watch.run()))
+        self._running += [tasks.create_task(each.run()) for each in (controlling, watch)]
         self.socket_server.open()  # to other brokers, and to clients once we know the cluster
 
     def _follow(
@@ -350,10 +351,11 @@ class Broker:
         )
         self._fetchers = ReplicaFetchers(deps, self.config)
         full_disks.on_room = self._fetchers.follow
-        self._corrupt_replicas = CorruptReplicas(replicas, self.cluster, resignations)
         patience = self.config[replication_rows.REPLICA_SOCKET_TIMEOUT_MS]
         mender = LogMender(MenderDeps(*deps[:6], patience))
-        self._corrupt_replicas.on_follower = mender.look_at
+        self._corrupt_replicas = CorruptReplicas(
+            replicas, self.cluster, resignations, mender.look_at
+        )
 
     def _is_heard(self, client: ZooKeeperClient) -> bool:
         """Whether ZooKeeper takes what this broker says, and a controller has given it roles."""
@@ -398,9 +400,8 @@ class Broker:
             tasks=tasks,
             isr_changes=self._isr_changes,
         )
-        replicas.on_all_failed = partial(self._on_all_failed, dirs)
         tell = coordination.report_log_dirs
-        replicas.on_dir_failed.append(lambda _gone: tell())
+        replicas.on_dir_failed += [lambda _gone: tell(), partial(self._on_dir_failed, dirs)]
         replicas.on_dir_replaced.append(lambda _dir: tell())
         replicas.on_dirs_to_report.append(tell)
         identity = (self.cluster.me, self.cluster.cluster_id)
@@ -555,14 +556,21 @@ class Broker:
 
     # While it runs
 
-    def _on_settings(self, changed: tuple[BrokerSetting[object], ...]) -> None:
+    def _on_settings(
+        self,
+        coordination: BrokerSession,
+        replicas: ReplicaManager,
+        changed: tuple[BrokerSetting[object], ...],
+    ) -> None:
         """Some hold for connections, some for topics that say nothing themselves."""
         log.info("settings.changed", names=[row.name for row in changed])
         self.socket_server.configure(self.settings.broker)
-        self._prefer(is_preferred=self.settings.broker[controller_rows.PREFERRED_CONTROLLER])
-        self.services_of_this_life.replicas.on_topic_settings(None)
+        coordination.prefer(is_preferred=self.settings.broker[controller_rows.PREFERRED_CONTROLLER])
+        replicas.on_topic_settings(None)
 
-    def _on_all_failed(self, dirs: LogDirs) -> None:
+    def _on_dir_failed(self, dirs: LogDirs, _gone: WentOffline) -> None:
+        if not dirs.all_failed:
+            return
         failed = [it.name for it in dirs.dirs if dirs.failures.has_failed(it.name)]
         reasons = "; ".join(f"{name}: {dirs.failures.reason(name)}" for name in failed)
         self._failure = AllDirsFailed(f"no log dir is left: {reasons}")

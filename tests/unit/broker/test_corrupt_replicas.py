@@ -21,7 +21,7 @@ def test_what_is_found_while_a_log_is_cut_does_not_count() -> None:
 
     async def talk(replicas: ReplicaManager) -> None:
         resignations = Resignations(replicas, ground.cluster, lambda: None)
-        sick = CorruptReplicas(replicas, ground.cluster, resignations)
+        sick = CorruptReplicas(replicas, ground.cluster, resignations, lambda _: None)
         await replicas.apply_leader_and_isr([word()])
         for value in "ab":
             Appender(replicas.led(ORDERS)).append(batch_of(value))

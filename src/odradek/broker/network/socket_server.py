@@ -64,10 +64,28 @@ def naming(setting: BrokerSetting[Any], value: str) -> Iterator[None]:
         raise InvalidSetting(f"{setting.name}={value}: {error.strerror or error}") from error
 
 
+class Behind(NamedTuple):
+    """What is behind the listeners, once the ports are taken."""
+
+    on_frame: Callable[[Connection, bytearray], None]
+    security: ListenersSecurity
+    on_named: Callable[[Client], None]
+    on_login_refused: Callable[[str, Address, str], None]
+
+
 class SocketServer:
     """What all connections have in common."""
 
-    def __init__(self, config: BrokerConfig, doors: Doors, timers: Timers) -> None:
+    def __init__(
+        self,
+        config: BrokerConfig,
+        doors: Doors,
+        timers: Timers,
+        *,
+        api_versions: Callable[[ErrorCode], ApiVersionsResponse],
+        on_answer: Callable[[PendingRequest], None],
+    ) -> None:
+        """`api_versions`: what is offered, and `on_answer`: who hears of each answer."""
         self.scratch = Scratch()
         self.clock: Clock = doors.clock
         self.lines = LineLimit(doors.clock)
@@ -79,9 +97,8 @@ class SocketServer:
         self.connections: dict[Connection, None] = {}
         self.accepted = 0
         self.is_open = False
-        self.on_frame = _too_early
-        self.on_answer: Callable[[PendingRequest], None] = _nobody
-        self._usual: Callable[[PendingRequest], None] = _nobody  # while somebody watches
+        self.on_frame, self._security, self.on_named, self.on_login_refused = NOTHING
+        self.on_answer = self._usual = on_answer  # and those who watch for a while
         self._watchers: dict[Callable[[PendingRequest], None], None] = {}
         self._config = config
         self._doors = doors
@@ -90,16 +107,14 @@ class SocketServer:
         self._connection_limits = ConnectionLimits(doors.clock, timers)
         self._by_address: Counter[str] = Counter()
         self._automatic = advertises_automatically(config)
-        self.security: ListenersSecurity = {}  # set before `bind`
-        self.api_versions: Callable[[ErrorCode], ApiVersionsResponse] = ApiVersionsResponse
-        self.on_login_refused: Callable[[str, Address, str], None] = _not_audited
-        self.on_named: Callable[[Client], None] = _nothing_to_tell
+        self.api_versions = api_versions
         self._logins: dict[str, Logins] = {}
 
     # Listening
 
-    async def bind(self) -> tuple[Endpoint, ...]:
+    async def bind(self, behind: Behind) -> tuple[Endpoint, ...]:
         """Takes the ports; where the broker is found by them."""
+        self.on_frame, self._security, self.on_named, self.on_login_refused = behind
         for listener in self._config[rows.LISTENERS]:
             name = listener.name
             with naming(rows.LISTENERS, str(listener)):
@@ -111,7 +126,7 @@ class SocketServer:
 
     def _accepting(self, listener: str) -> Callable[[Stream], Receiver]:
         """What a listener does with a client: it is asked for its name first, or not."""
-        security = self.security.get(listener)
+        security = self._security.get(listener)
         if security is None:
             return partial(self._admit, partial(self._accept, listener))
         logins = self._logins[listener] = Logins(self, self._timers, listener, security)
@@ -172,7 +187,7 @@ class SocketServer:
     def watched(self, watcher: Callable[[PendingRequest], None]) -> Iterator[None]:
         """Each answer that leaves is told to the watcher, too."""
         if not self._watchers:
-            self._usual, self.on_answer = self.on_answer, self._tell_all
+            self.on_answer = self._tell_all
         self._watchers[watcher] = None
         try:
             yield
@@ -256,13 +271,13 @@ def _too_early(connection: Connection, frame: bytearray) -> None:
     raise AssertionError(connection, len(frame))
 
 
-def _not_audited(listener: str, peer: Address, reason: str) -> None:
+def not_audited(listener: str, peer: Address, reason: str) -> None:
     """There is no audit log."""
 
 
-def _nothing_to_tell(client: Client) -> None:
+def nothing_to_tell(client: Client) -> None:
     """There is no audit log."""
 
 
-def _nobody(pending: PendingRequest) -> None:
-    """No figures are kept."""
+NOTHING: Final = Behind(_too_early, {}, nothing_to_tell, not_audited)
+"""As long as no port is taken."""

@@ -62,9 +62,14 @@ class CorruptReplicas:
     """All of this broker's."""
 
     def __init__(
-        self, replicas: Replicas, cluster: MetadataCache, resignations: Resignations
+        self,
+        replicas: Replicas,
+        cluster: MetadataCache,
+        resignations: Resignations,
+        mend: Callable[[FollowingReplica], None],
     ) -> None:
-        self.on_follower: Callable[[FollowingReplica], None] = lambda _: None
+        """`mend`: a follower with what its leader has."""
+        self._mend = mend
         self._replicas = replicas
         self._cluster = cluster
         self._resignations = resignations
@@ -98,7 +103,7 @@ class CorruptReplicas:
         if isinstance(replica, LeadingReplica):
             self._resign(replica, self._eligible(replica, corrupt))
         elif replica is not None:
-            self.on_follower(replica)
+            self._mend(replica)
 
     def _resign(self, replica: LeadingReplica, eligible: Collection[BrokerId] = ()) -> None:
         corrupt, partition = replica.log.corrupt, replica.partition

@@ -63,7 +63,14 @@ class RunningCompaction(NamedTuple):
 class LocalLogs:
     """All of them; whose they are to serve is not known here."""
 
-    def __init__(self, doors: Doors, settings: SettingsSource, dirs: LogDirs) -> None:
+    def __init__(
+        self,
+        doors: Doors,
+        settings: SettingsSource,
+        dirs: LogDirs,
+        on_log_start: Callable[[PartitionLog], None],
+    ) -> None:
+        """`on_log_start`: a log begins later, because its dir had no room."""
         self.dirs = dirs
         self.workers = {each.disk.name: each.worker for each in doors.dirs}
         self.background = {each.disk.name: each.background for each in doors.dirs}
@@ -72,7 +79,7 @@ class LocalLogs:
             for name, worker in self.workers.items()
         }
         self.on_corrupt_file: Callable[[PartitionLog, CorruptFile], None] = _tell_corrupt
-        self.on_log_start: Callable[[PartitionLog], None] = lambda _: None  # it moved, for room
+        self._on_log_start = on_log_start
         self._clock = doors.clock
         self._settings = settings
         self._starts = LogStarts()
@@ -389,7 +396,7 @@ class LocalLogs:
         self._shortened[found] = ended = asyncio.Event()
         try:
             moved = await self._delete_oldest(found, behind)
-            self.on_log_start(found)
+            self._on_log_start(found)
             await off_loop(self.worker_of(found), moved.run, of=found)
         finally:
             del self._shortened[found]

@@ -70,15 +70,13 @@ class ReplicaManager:
         tasks: asyncio.TaskGroup,
         isr_changes: IsrChanges,
     ) -> None:
-        self.logs = LocalLogs(doors, settings, dirs)
-        self.logs.on_log_start = self.on_log_start
+        self.logs = LocalLogs(doors, settings, dirs, self.on_log_start)
         self.dirs = dirs
         self.traffics = Traffics()
         self.on_follower_start: list[Callable[[FollowingReplica], None]] = []
         self.on_dir_failed: list[Callable[[WentOffline], None]] = []
         self.on_dir_replaced: list[Callable[[LogDir], None]] = []
         self.on_dirs_to_report: list[Callable[[], None]] = []
-        self.on_all_failed: Callable[[], None] = lambda: None
         self._cluster = cluster
         self._me = cluster.me
         self._clock, self._tasks = doors.clock, tasks
@@ -459,9 +457,7 @@ class ReplicaManager:
                     self._hosted[partition] = Offline(hosted.state)
             for failed in self.on_dir_failed:
                 failed(gone)
-            if self.dirs.all_failed:
-                self.on_all_failed()
-            else:
+            if not self.dirs.all_failed:
                 begin(self._tasks, self._note_offline())
         for partition in self.dirs.failures.take_given_up():
             found = self.dirs.get(partition)
