@@ -15,7 +15,7 @@ import structlog
 from odradek.access.decisions import Decisions
 from odradek.broker import apis
 from odradek.broker.access.access_rules import AccessRules
-from odradek.broker.access.audit import Audit
+from odradek.broker.access.audit import Audit, audit_of
 from odradek.broker.access.authorizer import Authorizer
 from odradek.broker.control.broker_channels import BrokerChannels, ChannelsDeps
 from odradek.broker.control.broker_connections import BrokerConnections
@@ -62,7 +62,6 @@ from odradek.broker.network.login import ListenersSecurity
 from odradek.broker.network.socket_server import (
     Behind,
     SocketServer,
-    naming,
     not_audited,
     nothing_to_tell,
 )
@@ -192,7 +191,7 @@ class Broker:
                 is_given_up=self._stopping.is_set,
             )
             self._secure(coordination)
-            self._open_audit()
+            self._audit = audit_of(self.config, self.doors, self.timers)
             dirs = await take_dirs(self.doors)
             try:
                 await coordination.connect(tasks)
@@ -234,15 +233,6 @@ class Broker:
         self._security = self._authentication.listeners(config)
         if between_brokers(config) is not SecurityProtocol.PLAINTEXT:
             self._peers = SecuredNetwork(network, self._authentication.outgoing(config))
-
-    def _open_audit(self) -> None:
-        path = self.config[broker_rows.AUDIT_LOG]
-        if path is None:
-            return
-        with naming(broker_rows.AUDIT_LOG, path):
-            lines = self.doors.add_lines(path)
-        allowed = self.config[broker_rows.AUDIT_LOG_ALLOWED]
-        self._audit = Audit(lines, self.doors.clock, self.timers, tells_allowed=allowed)
 
     def _behind(self, dispatch: Dispatch) -> Behind:
         """The listeners; a log of who comes, where one is written."""

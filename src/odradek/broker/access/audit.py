@@ -13,9 +13,12 @@ from typing import Final
 from odradek.broker.access.audited_rows import resources, rows
 from odradek.broker.access.need import REFUSALS
 from odradek.broker.access.repeats import Refused, Repeats
-from odradek.broker.doors import Lines
+from odradek.broker.doors import Doors, Lines
 from odradek.broker.network.pending_request import Client, PendingRequest
+from odradek.broker.network.socket_server import naming
 from odradek.broker.timers import Timers
+from odradek.config.broker import BrokerConfig
+from odradek.config.rows import broker as rows_of_broker
 from odradek.model.access import CLUSTER
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
@@ -163,3 +166,14 @@ class Audit:
 
 def _cut(text: str | None) -> str | None:
     return text if text is None or len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}..."
+
+
+def audit_of(config: BrokerConfig, doors: Doors, timers: Timers) -> Audit | None:
+    """Where the settings ask for one; its file is opened by this."""
+    path = config[rows_of_broker.AUDIT_LOG]
+    if path is None:
+        return None
+    with naming(rows_of_broker.AUDIT_LOG, path):
+        lines = doors.add_lines(path)
+    allowed = config[rows_of_broker.AUDIT_LOG_ALLOWED]
+    return Audit(lines, doors.clock, timers, tells_allowed=allowed)
