@@ -351,3 +351,27 @@ def test_a_throttle_belongs_to_its_verb(cluster: LiveCluster, odradek: Shell) ->
     eventually(lambda: odradek.run("cluster", "health").code == 0, what="all is healthy")
     assert "nothing to throttle" in odradek.fails("partition", "throttle", "5M")
     assert "throttled" not in odradek("config", "describe", "topic", "orders").out
+
+
+def test_who_calls_a_drain_again_takes_the_throttle_that_its_first_call_left(
+    cluster: LiveCluster, odradek: Shell
+) -> None:
+    """All was moved meanwhile, so the second has nothing to move; so it is with an undrain."""
+    cluster.place("orders", [3, 1, 2])
+    none_left = "throttle taken from 0 brokers, 0 topics\n"
+    for verb in ("drain", "undrain"):
+        assert (
+            "the throttle stays"
+            in odradek("broker", verb, "3", "--throttle", "64M", "--no-wait").err
+        )
+        eventually(lambda: not odradek("partition", "reassignments").rows, what="all is moved")
+        for number in cluster.brokers:
+            rates = [f"{it}.replication.throttled.rate" for it in ("leader", "follower")]
+            options = [word for it in rates for word in ("--delete", it)]
+            odradek("config", "alter", "broker", str(number), *options)
+        lists = "throttled replicas are named by topic orders"
+        assert lists in odradek("partition", "reassignments").err
+        assert lists in odradek.run("cluster", "health").out
+        told = odradek("broker", verb, "3").err
+        assert "the throttle that an earlier call left is taken from 0 brokers, 1 topic" in told
+        assert odradek("partition", "throttle", "none").out == none_left

@@ -152,13 +152,13 @@ def zookeeper_back(it: Ground) -> None:
 
 
 def throttle_left(it: Ground) -> None:
-    """A move was cancelled whose throttle stayed."""
+    """A move was ended by another, and the throttle stayed."""
     first, second, third = it.others
     it.cluster.place(it.topic, [first, second])
     fill(it.cluster, it.topic, 3_000)  # more than the one answer that no throttle holds up
-    words = ("--replicas", f"{first},{third}", "--throttle", "1K", "--no-wait")
-    it.odradek("partition", "reassign", it.topic, "-p", "0", *words)
-    it.odradek("partition", "reassign", "--cancel")
+    move = ("partition", "reassign", it.topic, "-p", "0", "--no-wait", "--replicas")
+    it.odradek(*move, f"{first},{third}", "--throttle", "1K")
+    it.odradek(*move, f"{first},{second}")
 
 
 def throttle_taken(it: Ground) -> None:

@@ -60,6 +60,11 @@ class Settings:
         """For one topic; all that say nothing share one object."""
         return self._topics.get(name, self.broker.topic_defaults)
 
+    @property
+    def topics(self) -> Mapping[str, TopicConfig]:
+        """Those that have settings of their own."""
+        return self._topics
+
     def overrides(self, entity: Entity) -> Mapping[str, str]:
         """What is set for an entity itself."""
         return self._overrides.get(entity, {})

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 import click
 
+from odradek.cli import throttle
 from odradek.cli.cells import Size
 from odradek.cli.cluster_health import why_leaderless
 from odradek.cli.cordon import cordon, cordoned, uncordon
@@ -31,7 +32,7 @@ from odradek.cli.moving import (
 )
 from odradek.cli.numbers import Whole
 from odradek.cli.options import pasted
-from odradek.cli.printing import show_table
+from odradek.cli.printing import show_done, show_table
 from odradek.cli.reassigning import Targets, sizes_of, waits_for
 from odradek.cli.saved_plan import SavedPlan
 from odradek.cli.talking import talk
@@ -42,6 +43,11 @@ from odradek.client.reassignment_plan import Room, TooFewBrokers, drained
 from odradek.model.counting import counted
 from odradek.model.ids import TopicPartition
 
+NOTHING_IS_BACK: Final = "nothing to do: no replica has to come back"
+NO_PLAN: Final = (
+    "this machine keeps no plan of what it had: "
+    "odradek partition reassign --brokers IDS moves replicas there"
+)
 NAMED_MAX: Final = 5
 """Replicas that are left are named up to here, and then counted."""
 
@@ -134,6 +140,8 @@ async def _drain(cluster: Cluster, broker: int, how: How) -> tuple[Rows, "_Left"
             plan = await _plan(cluster, broker)
         if plan.going == former.going:  # it waits for what does not come back soon
             break
+    if not how.dry_run and (how.wait or not plan.going):
+        await throttle.end_left(cluster)
     return list(rows.values()), await _left(cluster, broker, plan, rows)
 
 
@@ -321,7 +329,7 @@ def undrain(*, broker: int, rate: int | None, no_wait: bool, dry_run: bool) -> N
     """
     how = How(wait=not no_wait, dry_run=dry_run, rate=rate, goes_on=True)
 
-    async def ask(cluster: Cluster) -> tuple[Rows, bool, bool]:
+    async def ask(cluster: Cluster) -> tuple[Rows, bool, bool, str]:
         plan = await SavedPlan.of(cluster, broker)
         former = plan.read()
         if former and broker not in cluster.brokers:
@@ -344,10 +352,12 @@ def undrain(*, broker: int, rate: int | None, no_wait: bool, dry_run: bool) -> N
             if restored.targets:
                 await elect(cluster, Election.PREFERRED, restored.targets)
             plan.drop()
-        return rows, failed, broker in marked
+        if is_over and not dry_run:
+            await throttle.end_left(cluster)
+        return rows, failed, broker in marked, NOTHING_IS_BACK if former else NO_PLAN
 
-    rows, failed, was_marked = talk(ask, endless=True)
-    show_table(COLUMNS, rows, "no plan is kept here, or nothing has to come back")
+    rows, failed, was_marked, nothing = talk(ask, endless=True)
+    show_done(COLUMNS, rows, nothing)
     if not dry_run:
         told = "gets new replicas again" if was_marked else "was not cordoned"
         click.echo(f"broker {broker} {told}", err=True)

@@ -164,15 +164,24 @@ async def decided_problems(cluster: Cluster) -> list[Sick]:
     return [*found, *await _partition_problems(cluster)]
 
 
-async def _left_throttle(cluster: Cluster, brokers: Iterable[BrokerId]) -> list[Sick]:
-    """Of a move that is over: it would bound the next one."""
+async def _left_throttle(cluster: Cluster, brokers: Sequence[BrokerId]) -> list[Sick]:
+    """Of a move that is over: it would bound the next one. Each broker knows all topics."""
     found = await throttle.rates_of(cluster, brokers)
-    told: list[str] = []
-    if found.moves and not await reassignments_if_known(cluster):
-        told = [throttle.told(found.moves)]
+    topics = await _throttled_topics(cluster, brokers[0]) if brokers else []
+    left = throttle.told_of_left(found.moves, topics)
+    told = [left] if left and not await reassignments_if_known(cluster) else []
     idle = {it: rate for it, rate in found.log_dirs.items() if not await copies(cluster, it)}
     told += [throttle.told_of_log_dirs(idle)] if idle else []
     return [Sick(f"{it}, and nothing is moved: {throttle.LIFT}", THROTTLE_LEFT) for it in told]
+
+
+async def _throttled_topics(cluster: Cluster, broker: BrokerId) -> Sequence[str]:
+    try:
+        told = await operate(cluster, Wanted(MOVES_DESCRIBE, resource=str(broker), broker=broker))
+    except BrokerError:
+        return []
+    found: Sequence[str] = told.get("throttled", ())
+    return found
 
 
 async def deletions_that_wait(cluster: Cluster) -> dict[str, list[str]]:

@@ -7,6 +7,7 @@ replicas that are being added are not taken for part of the replication factor.
 import asyncio
 from collections.abc import AsyncIterator, Container, Iterable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -128,6 +129,8 @@ async def move(
             bound.goes_on = bool(begun)
             refused = [it for it in outcomes.values() if it is not None]
             if refused and not begun and not how.goes_on:
+            if begun:
+                await bound.renew()
                 raise refused[0]
             if new:
                 _tell_of_file(answer.cluster_id or "", kept)
@@ -167,6 +170,7 @@ async def bounded(
         await throttle.limit(cluster, whole, targets, how.rate)
     try:
         yield bound
+        bound.renew = partial(throttle.renew, cluster, whole, targets, how.rate)
     except BaseException:
         if how.rate is not None and bound.goes_on:  # in the cluster, and not without bounds
             stays = f"\nthe throttle stays with the move; afterwards: {throttle.LIFT}"
@@ -242,7 +246,10 @@ def _tell_of_file(cluster_id: str, kept: Path | None) -> None:
 
 
 async def cancel(cluster: Cluster, placement: Placement, *, dry_run: bool) -> tuple[Rows, bool]:
-    """Puts the replicas back, and their order where this command has begun the move."""
+    """Puts the replicas back, and their order where this command has begun the move.
+
+    The throttle of these goes with them: the verb that has set it may not live any more.
+    """
     answer = await cluster.refresh([])
     cluster_id = answer.cluster_id or ""
     former = former_of(cluster_id)
@@ -273,6 +280,7 @@ async def cancel(cluster: Cluster, placement: Placement, *, dry_run: bool) -> tu
     over = [
         it
         for it, to in former.items()
+        await throttle.lift(cluster, [it for it in back if not outcomes.get(it)])
         if (it not in back or it in overtaken) and placement.wanted.get(it, to) != to
     ]
     if over and back:

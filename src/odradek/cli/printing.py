@@ -73,6 +73,14 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]], nothing
         click.echo(line)
 
 
+def show_done(columns: Sequence[str], rows: Iterable[Sequence[object]], nothing: str) -> None:
+    """The table of a verb that acts: that nothing was to be done is said wherever it is called."""
+    found = list(rows)
+    show_table(columns, found, nothing)
+    if not found and (options().as_json or not is_terminal()):
+        click.echo(f"odradek: {pasted(nothing)}", err=True)
+
+
 def tell(text: str) -> None:
     """A sentence about a table: above it on a terminal; elsewhere rows alone are on stdout."""
     click.echo(text, err=not is_terminal())

@@ -170,10 +170,7 @@ def list_reassignments() -> None:
 
     columns = ("partition", "to", "adding", "removing", "copied", "bytes")
     show_table(columns, talk(ask), "no partition is being moved")
-    left = talk(throttle.rates)
-    told = [throttle.told(left.moves)] if left.moves else []
-    told += [throttle.told_of_log_dirs(left.log_dirs)] if left.log_dirs else []
-    for text in told:
+    for text in talk(_throttles):
         click.echo(pasted(f"{text}; {throttle.LIFT} takes it away"), err=True)
 
 
@@ -190,6 +187,15 @@ def throttle_(*, rate: str) -> None:
 
     async def ask(cluster: Cluster) -> tuple[str, dict[str, object]]:
         await cluster.refresh([])
+async def _throttles(cluster: Cluster) -> list[str]:
+    """Those that are set; what topics name counts as left only where nothing is moved."""
+    found = await throttle.rates(cluster)
+    topics = throttle.rows_left(await throttle.named_replicas(cluster))
+    left = throttle.told_of_left(found.moves, () if await reassignments(cluster) else topics)
+    told = [left] if left else []
+    return told + ([throttle.told_of_log_dirs(found.log_dirs)] if found.log_dirs else [])
+
+
         if wanted is None:
             brokers, topics = await throttle.lift_all(cluster)
             what = f"{counted(len(brokers), 'broker')}, {counted(len(topics), 'topic')}"

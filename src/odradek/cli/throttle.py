@@ -5,7 +5,7 @@ every later move is bounded by them until somebody takes them away.
 """
 
 import re
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -17,9 +17,10 @@ from odradek.cli.failing import MISUSED, Failed
 from odradek.cli.options import pasted
 from odradek.client import admin
 from odradek.client.cluster import Cluster
-from odradek.client.errors import check
+from odradek.client.errors import Refused, check
 from odradek.client.placement_admin import reassignments
-from odradek.model.errors import BrokerError
+from odradek.model.counting import counted
+from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 
@@ -34,6 +35,8 @@ DYNAMIC_TOPIC: Final = 1
 """Where a setting is from, by the numbers of DescribeConfigs."""
 UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 RATE_MAX: Final = (1 << 63) - 1
+NAMED_MAX: Final = 4
+"""More topics are only counted."""
 LIFT: Final = "odradek partition throttle none"
 
 Assignments = Mapping[TopicPartition, Sequence[int]]
@@ -66,6 +69,10 @@ def text_of(rate: int) -> str:
     return f"{cell(Size(rate), for_people=True)}/s"
 
 
+async def _nothing() -> None:
+    """There is no throttle to set again."""
+
+
 @dataclass
 class Bound:
     """What becomes of a throttle at the end: it must not go before what it bounds."""
@@ -73,6 +80,7 @@ class Bound:
     goes_on: bool = False  # moves are under way that need it
     is_left: bool = False  # an earlier call may have left one behind for these
     waiting: Collection[TopicPartition] = ()  # no command waits for them any longer
+    renew: Callable[[], Awaitable[None]] = _nothing  # sets it again where somebody took it away
 
 
 class Rates(NamedTuple):
@@ -117,6 +125,21 @@ def among(brokers: Collection[int]) -> str:
     return f"{many} {', '.join(map(str, brokers))}"
 
 
+def told_of_topics(names: Collection[str]) -> str:
+    """Likewise, of what topics say; `names` is not empty."""
+    shown = ", ".join(sorted(names)[:NAMED_MAX])
+    more = len(names) - NAMED_MAX
+    many = "topic" if len(names) == 1 else "topics"
+    rest = f" and {counted(more, 'more topic')}" if more > 0 else ""
+    return f"throttled replicas are named by {many} {shown}{rest}"
+
+
+def told_of_left(brokers: Mapping[int, int], topics: Collection[str]) -> str:
+    """Of what a verb for moves between brokers has set; empty if there is nothing of it."""
+    parts = [told(brokers)] if brokers else []
+    return ", ".join(parts + ([told_of_topics(topics)] if topics else []))
+
+
 def told_of_log_dirs(found: Mapping[int, int]) -> str:
     """Likewise, of what is copied within a broker."""
     return told(found, "a throttle between log dirs")
@@ -143,10 +166,23 @@ async def limit(cluster: Cluster, whole: Assignments, targets: Assignments, rate
     """What these partitions copy is bounded from now on."""
     for topic, names in _replicas(whole, targets).items():
         await admin.alter_list(cluster, admin.TOPIC, topic, names)
-    involved = {
-        broker for them in (whole, targets) for it in targets for broker in them.get(it, ())
-    }
-    await set_rate(cluster, involved, rate)
+    await set_rate(cluster, _involved(whole, targets), rate)
+
+
+async def renew(cluster: Cluster, whole: Assignments, targets: Assignments, rate: int) -> None:
+    """Another verb may have ended between `limit` and the move, and taken it for one that is left.
+
+    Once the move has begun nobody does.
+    """
+    named = await named_replicas(cluster)
+    lacks_names = any(topic not in named for topic in _replicas(whole, targets))
+    wanted = _involved(whole, targets) & set(cluster.brokers)
+    if lacks_names or wanted - (await rates(cluster)).moves.keys():
+        await limit(cluster, whole, targets, rate)
+
+
+def _involved(whole: Assignments, targets: Assignments) -> set[int]:
+    return {broker for them in (whole, targets) for it in targets for broker in them.get(it, ())}
 
 
 async def set_rate(cluster: Cluster, brokers: Iterable[int], rate: int) -> None:
@@ -158,7 +194,7 @@ async def set_rate(cluster: Cluster, brokers: Iterable[int], rate: int) -> None:
 
 
 async def lift(cluster: Cluster, partitions: Collection[TopicPartition]) -> None:
-    """Of these partitions; the rates go with the last reassignment, whichever command began it.
+    """Of these partitions; with the last reassignment all goes, whichever command began it.
 
     Also of replicas that an earlier target of theirs had.
     """
@@ -166,30 +202,77 @@ async def lift(cluster: Cluster, partitions: Collection[TopicPartition]) -> None
     for topic in sorted({it.topic for it in partitions} & there):
         numbers = {str(it.partition) for it in partitions if it.topic == topic}
         await _drop_replicas(cluster, topic, numbers)
-    if not await reassignments(cluster):
-        await _drop_rates(cluster)
+    await lift_left(cluster)
+
+
+async def lift_left(cluster: Cluster) -> tuple[list[int], list[str]]:
+    """What bounds no move, for none is under way: of which brokers and topics it was taken.
+
+    What is set behind these looks is of a move that is about to begin.
+    """
+    brokers = sorted((await rates(cluster)).moves)
+    topics = rows_left(await named_replicas(cluster))
+    if await reassignments(cluster):
+        return [], []
+    await _drop_names(cluster, topics)
+    await _drop_rates(cluster, brokers)
+    return brokers, topics
+
+
+async def end_left(cluster: Cluster) -> None:
+    """For a verb that finds all done: an earlier call has left it, and none will call again."""
+    taken = taken_from(*await lift_left(cluster))
+    if taken:
+        text = f"the throttle that an earlier call left is taken from {taken}"
+        click.echo(f"odradek: {text}", err=True)
+
+
+def taken_from(brokers: Collection[int], topics: Collection[str]) -> str:
+    """Of how many; empty if of none."""
+    rows = ((len(brokers), "broker"), (len(topics), "topic"))
+    return ", ".join(counted(*it) for it in rows) if brokers or topics else ""
 
 
 async def lift_all(cluster: Cluster) -> tuple[list[int], list[str]]:
-    """Whatever was left behind: of which brokers and topics it was taken."""
+    """Whatever was left behind, or set by hand: of which brokers and topics it was taken."""
     found = await rates(cluster)
     brokers = sorted({*found.moves, *found.log_dirs})
-    names = [topic.name or "" for topic in (await cluster.decided()).topics]
-    resources = [DescribeConfigsResource(admin.TOPIC, name, list(REPLICAS)) for name in names]
-    topics: list[str] = []
-    if resources:
-        answer = await (await cluster.any()).ask(DescribeConfigsRequest(resources))
-        topics = [
-            result.resource_name
-            for result in answer.results
-            if any(it.config_source == DYNAMIC_TOPIC for it in result.configs)
-        ]
-    for topic in topics:
-        await admin.alter_settings(cluster, admin.TOPIC, topic, to={}, delete=REPLICAS)
-    await _drop_rates(cluster)
+    topics = sorted(await named_replicas(cluster))
+    await _drop_names(cluster, topics)
+    await _drop_rates(cluster, sorted(found.moves))
     for broker in found.log_dirs:
         await drop_log_dirs_rate(cluster, broker)
     return brokers, topics
+
+
+async def named_replicas(cluster: Cluster) -> dict[str, list[str]]:
+    """By topic: the lists of throttled replicas that were set for it."""
+    names = [topic.name or "" for topic in (await cluster.decided()).topics]
+    resources = [DescribeConfigsResource(admin.TOPIC, name, list(REPLICAS)) for name in names]
+    if not resources:
+        return {}
+    answer = await (await cluster.any()).ask(DescribeConfigsRequest(resources))
+    found = {
+        result.resource_name: [
+            it.value or "" for it in result.configs if it.config_source == DYNAMIC_TOPIC
+        ]
+        for result in answer.results
+    }
+    return {topic: lists for topic, lists in found.items() if lists}
+
+
+def rows_left(named: Mapping[str, Sequence[str]]) -> list[str]:
+    """Topics with lists as verbs and Kafka's script write them: `*` is a person's."""
+    return sorted(topic for topic, lists in named.items() if not any("*" in it for it in lists))
+
+
+async def _drop_names(cluster: Cluster, topics: Iterable[str]) -> None:
+    for topic in topics:
+        try:
+            await admin.alter_settings(cluster, admin.TOPIC, topic, to={}, delete=REPLICAS)
+        except Refused as error:
+            if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:  # deleted, and its lists
+                raise
 
 
 async def drop_log_dirs_rate(cluster: Cluster, broker: int) -> None:
@@ -209,8 +292,8 @@ async def _drop_replicas(cluster: Cluster, topic: str, numbers: Container[str]) 
             await admin.alter_list(cluster, admin.TOPIC, topic, change, take=True)
 
 
-async def _drop_rates(cluster: Cluster) -> None:
-    for broker in (await rates(cluster)).moves:
+async def _drop_rates(cluster: Cluster, brokers: Iterable[int]) -> None:
+    for broker in brokers:
         await admin.alter_settings(cluster, admin.BROKER, str(broker), to={}, delete=RATES)
 
 

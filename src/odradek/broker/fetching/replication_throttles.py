@@ -14,6 +14,10 @@ from odradek.replication.throttle import ReplicationThrottle
 
 Listed = tuple[str, ...]
 EVERY: Final = "*"
+THROTTLED_REPLICAS: Final = (
+    topic_rows.LEADER_REPLICATION_THROTTLED_REPLICAS,
+    topic_rows.FOLLOWER_REPLICATION_THROTTLED_REPLICAS,
+)
 
 
 class ReplicationThrottles:
