@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
+from odradek.cli.reassign import IN_PLACE
 from tests.compat.broker_process import eventually
 from tests.compat.hostile import Found
 from tests.compat.odradek_shell import Shell
@@ -57,13 +58,23 @@ def test_the_first_is_told_that_its_plan_was_replaced(
         cluster, tmp_path / "first", *call, "--replicas", "2", "--throttle", "1K"
     )
     eventually(lambda: odradek("partition", "reassignments").rows, what="the first has begun")
-    same = odradek(*call, "--replicas", "2", "--no-wait")
+    same = odradek(*call, "--replicas", "2", "--no-wait", "--throttle", "1K")
     assert same.rows == []  # it is on its way there
+    assert "orders-0 is already under way, begun by an earlier call" in same.err
+    assert "partition reassignments says how far; within your throttle: odradek" in same.err
+    assert "nothing to do: every partition is where it should be" in same.err
     told = odradek(*call, "--replicas", "3", "--no-wait").err
     assert "orders-0 for instance, are being moved already: their target is replaced" in told
     odradek("partition", "throttle", "64M")
     out, _ = waits.communicate(timeout=60)
     assert waits.returncode == 1, out
     assert "not done: its replicas are [3]" in out
+    left = odradek("partition", "reassign", "--cancel").err
+    assert "nothing to do: no partition is being moved" in left
     odradek("partition", "throttle", "none")
     eventually(lambda: odradek.run("cluster", "health").code == 0, what="nothing is left")
+    assert odradek("partition", "reassign", "--cancel").err == (
+        "odradek: nothing to do: no partition is being moved\n"
+    )
+    again = odradek(*call, "--replicas", "3").err
+    assert again == f"odradek: {IN_PLACE}\n"

@@ -107,6 +107,8 @@ async def move(
     before = placement.wanted
     new = {it: to for it, to in targets.items() if to != before.get(it, ())}
     joined = {it: to for it, to in targets.items() if it not in new and it in placement.moving}
+    if joined and not how.goes_on:
+        _tell_of_same(joined, how)
     targets = {**joined, **new} if how.goes_on else new
     whole = {it: placement.whole.get(it, ()) for it in targets}
     answer = await cluster.refresh([])
@@ -127,10 +129,10 @@ async def move(
             outcomes = await reassign(cluster, new) if new else {}
             begun = {it: to for it, to in targets.items() if outcomes.get(it) is None}
             bound.goes_on = bool(begun)
-            refused = [it for it in outcomes.values() if it is not None]
-            if refused and not begun and not how.goes_on:
             if begun:
                 await bound.renew()
+            refused = [it for it in outcomes.values() if it is not None]
+            if refused and not begun and not how.goes_on:
                 raise refused[0]
             if new:
                 _tell_of_file(answer.cluster_id or "", kept)
@@ -168,9 +170,9 @@ async def bounded(
         was_left = await _tell_of_throttle(cluster, goes_on=how.goes_on)
     else:
         await throttle.limit(cluster, whole, targets, how.rate)
+        bound.renew = partial(throttle.renew, cluster, whole, targets, how.rate)
     try:
         yield bound
-        bound.renew = partial(throttle.renew, cluster, whole, targets, how.rate)
     except BaseException:
         if how.rate is not None and bound.goes_on:  # in the cluster, and not without bounds
             stays = f"\nthe throttle stays with the move; afterwards: {throttle.LIFT}"
@@ -236,6 +238,17 @@ def _tell_of_others(targets: Targets, placement: Placement, *, joined: int) -> N
         click.echo(f"odradek: {text}: their target is replaced", err=True)
 
 
+def _tell_of_same(joined: Targets, how: How) -> None:
+    """An earlier call, or somebody else, has begun the same: this one does not wait for it."""
+    which = next(iter(joined)) if len(joined) == 1 else f"{len(joined)} of these partitions"
+    be = "is" if len(joined) == 1 else "are"
+    click.echo(f"odradek: {which} {be} already under way, begun by an earlier call", err=True)
+    next_step = "odradek partition reassignments says how far"
+    if how.rate is not None:
+        next_step += f"; within your throttle: odradek partition throttle {how.rate}"
+    click.echo(f"  next: {pasted(next_step)}", err=True)
+
+
 def _tell_of_file(cluster_id: str, kept: Path | None) -> None:
     """Where the assignment before stands, or that it does not."""
     if kept is None:
@@ -267,6 +280,7 @@ async def cancel(cluster: Cluster, placement: Placement, *, dry_run: bool) -> tu
         orders = {it: to for it, to in ended.items() if to != placement.moving[it].origin}
         if orders:
             outcomes |= await reassign(cluster, orders)
+        await throttle.lift(cluster, [it for it in back if not outcomes.get(it)])
     rows: Rows = [
         (
             str(it),
@@ -280,7 +294,6 @@ async def cancel(cluster: Cluster, placement: Placement, *, dry_run: bool) -> tu
     over = [
         it
         for it, to in former.items()
-        await throttle.lift(cluster, [it for it in back if not outcomes.get(it)])
         if (it not in back or it in overtaken) and placement.wanted.get(it, to) != to
     ]
     if over and back:

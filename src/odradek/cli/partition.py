@@ -11,7 +11,7 @@ from odradek.cli.failing import FAILED
 from odradek.cli.grammar import DestroyingVerb, Noun
 from odradek.cli.moving import Found, Rows, partitions_named
 from odradek.cli.naming import TOPIC
-from odradek.cli.printing import show_table, tell_table
+from odradek.cli.printing import show_done, tell_table
 from odradek.cli.reassign import list_reassignments, reassign_, throttle_
 from odradek.cli.talking import talk
 from odradek.cli.unclean_loss import COLUMNS as LOSS_COLUMNS
@@ -102,7 +102,7 @@ def elect_(
 
     rows = talk(ask)
     nothing = "every partition has a leader" if unclean else "every preferred leader leads already"
-    show_table(("partition", "leader_before", "leader", "state"), rows, nothing)
+    show_done(("partition", "leader_before", "leader", "state"), rows, nothing)
     if any(row[3] not in {"planned", "elected", WAITS} for row in rows):
         sys.exit(FAILED)
 

@@ -27,7 +27,7 @@ from odradek.cli.moving import (
 from odradek.cli.naming import TOPIC, brokers_named
 from odradek.cli.numbers import Whole
 from odradek.cli.options import pasted
-from odradek.cli.printing import show, show_table
+from odradek.cli.printing import show, show_done, show_table
 from odradek.cli.reassigning import sizes_of
 from odradek.cli.reassignment_file import Plan, plan_of
 from odradek.cli.talking import talk
@@ -38,7 +38,8 @@ from odradek.client.reassignment_plan import Room, TooFewBrokers, planned
 from odradek.model.counting import counted
 from odradek.model.ids import TopicPartition
 
-IN_PLACE: Final = "every partition is where it should be, or is being moved there"
+IN_PLACE: Final = "nothing to do: every partition is where it should be, or is being moved there"
+NOTHING_MOVES: Final = "nothing to do: no partition is being moved"
 
 
 def ids(text: str) -> tuple[int, ...]:
@@ -102,6 +103,8 @@ def reassign_(  # noqa: PLR0913 - one for each option
 
     async def ask(cluster: Cluster) -> tuple[Rows, bool]:
         placement = await placement_of(cluster, await partitions_named(cluster, topics, numbers))
+        if is_cancel and not placement.moving:
+            await _tell_what_is_left(cluster)
         if is_cancel:
             return await cancel(cluster, placement, dry_run=dry_run)
         if plan is not None:
@@ -120,9 +123,19 @@ def reassign_(  # noqa: PLR0913 - one for each option
         return await move(cluster, targets, placement, how)
 
     rows, failed = talk(ask, endless=True)
-    show_table(COLUMNS, rows, "no partition is being moved" if is_cancel else IN_PLACE)
+    show_done(COLUMNS, rows, NOTHING_MOVES if is_cancel else IN_PLACE)
     if failed:
         sys.exit(FAILED)
+
+
+async def _tell_what_is_left(cluster: Cluster) -> None:
+    """For a cancel of partitions of which none is being moved."""
+    others = await reassignments(cluster)
+    if others:
+        text = f"only others are, {next(iter(others))} for instance"
+        click.echo(f"odradek: {text}: {pasted('odradek partition reassignments')}", err=True)
+    for text in await _throttles(cluster):
+        click.echo(f"odradek: {text}; {pasted(LIFT)} takes it away", err=True)
 
 
 async def _room(cluster: Cluster, brokers: str | None, without: str | None) -> Room:
@@ -174,6 +187,15 @@ def list_reassignments() -> None:
         click.echo(pasted(f"{text}; {throttle.LIFT} takes it away"), err=True)
 
 
+async def _throttles(cluster: Cluster) -> list[str]:
+    """Those that are set; what topics name counts as left only where nothing is moved."""
+    found = await throttle.rates(cluster)
+    topics = throttle.rows_left(await throttle.named_replicas(cluster))
+    left = throttle.told_of_left(found.moves, () if await reassignments(cluster) else topics)
+    told = [left] if left else []
+    return told + ([throttle.told_of_log_dirs(found.log_dirs)] if found.log_dirs else [])
+
+
 @click.command(name="throttle", cls=Verb)
 @click.argument("rate", metavar="RATE|none")
 def throttle_(*, rate: str) -> None:
@@ -187,15 +209,6 @@ def throttle_(*, rate: str) -> None:
 
     async def ask(cluster: Cluster) -> tuple[str, dict[str, object]]:
         await cluster.refresh([])
-async def _throttles(cluster: Cluster) -> list[str]:
-    """Those that are set; what topics name counts as left only where nothing is moved."""
-    found = await throttle.rates(cluster)
-    topics = throttle.rows_left(await throttle.named_replicas(cluster))
-    left = throttle.told_of_left(found.moves, () if await reassignments(cluster) else topics)
-    told = [left] if left else []
-    return told + ([throttle.told_of_log_dirs(found.log_dirs)] if found.log_dirs else [])
-
-
         if wanted is None:
             brokers, topics = await throttle.lift_all(cluster)
             what = f"{counted(len(brokers), 'broker')}, {counted(len(topics), 'topic')}"
