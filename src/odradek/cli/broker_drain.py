@@ -79,7 +79,10 @@ async def _plan(cluster: Cluster, broker: int) -> _Plan:
         lost = {it: placement.whole[it] for it in _lost(placement, broker, room, cluster.brokers)}
         targets = drained({**placement.wanted, **lost}, room, broker)
     except TooFewBrokers as error:
-        next_step = "start another broker, or fewer replicas: odradek partition reassign -r"
+        next_step = "start another broker"
+        if error.brokers:
+            fewer = f"odradek partition reassign {error.partition.topic} -r {error.brokers}"
+            next_step += f", or fewer replicas: {fewer}"
         raise Failed(str(error), next_step) from None
     targets = _under_way(placement, broker) | targets
     leaderless = [it for it in targets if found[it].leader_id < 0]

@@ -87,7 +87,7 @@ def command(  # noqa: PLR0913 - each is an option
     if group is not None and where not in BEGINNING | END:
         raise click.UsageError(
             "with -g, -o is beginning or end, for partitions without a committed offset; "
-            "`odradek group reset-offsets` moves a group"
+            "`odradek group reset-offsets GROUP` moves one"
         )
     printer: Printer = _value if form is None else printer_of(form)
     if options().as_json:

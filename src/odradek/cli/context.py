@@ -30,7 +30,11 @@ def list_contexts() -> None:
     """List the contexts; the current one is used where no other is named."""
     file = ContextFile()
     rows = [(name, name == file.current, file.settings(name).get(BOOTSTRAP)) for name in file.names]
-    show_table(("context", "current", "bootstrap"), rows, "no context: odradek context set")
+    show_table(
+        ("context", "current", "bootstrap"),
+        rows,
+        "no context: odradek context set NAME -b HOST:PORT",
+    )
 
 
 @command.command(name="set", cls=Verb)

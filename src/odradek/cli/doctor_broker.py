@@ -5,6 +5,7 @@ A broker of Kafka's tells of its log dirs only.
 
 import asyncio
 import ipaddress
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -184,7 +185,7 @@ def _limits(about: str, told: Told) -> Iterator[Finding]:
 async def _log_dirs(number: int, told: Told) -> list[Finding]:
     about, connection = f"broker {number}", told.reached.connection
     try:
-        found = [_sick(about, problem, why) for problem, why in await _sick_dirs(number, told)]
+        found = [_sick(about, number, it) for it in await _sick_dirs(number, told)]
         answer = await answered(connection.ask(DescribeLogDirsRequest(topics=[])))
     except NoAnswer as why:
         return [Finding(Level.WARNING, "disks", about, f"tells nothing of its log dirs: {why}")]
@@ -203,20 +204,20 @@ async def _log_dirs(number: int, told: Told) -> list[Finding]:
     return found
 
 
-async def _sick_dirs(number: int, told: Told) -> list[tuple[str, str]]:
+async def _sick_dirs(number: int, told: Told) -> list[tuple[str, str, str]]:
     if not told.host:
         return []
     wanted = Wanted(LOG_DIRS_DESCRIBE, resource=str(number))
     dirs = (await answered(operate_on(told.reached.connection, wanted)))["dirs"]
-    return [
-        (problem, f"{it['dir']}{why}") for it in dirs for problem, why in problems_of_log_dir(it)
-    ]
+    return [(it["dir"], problem, why) for it in dirs for problem, why in problems_of_log_dir(it)]
 
 
-def _sick(about: str, problem: str, where: str) -> Finding:
+def _sick(about: str, number: int, found: tuple[str, str, str]) -> Finding:
+    where, problem, why = found
     level = Level.WARNING if problem == DISK_MAY_FAIL else Level.ERROR
-    next_step = "odradek logdirs describe; once a new disk is there, odradek logdirs replace"
-    return Finding(level, "disks", about, f"{problem}: {where}", next_step)
+    replace = f"odradek logdirs replace {shlex.quote(where)} --broker {number}"
+    next_step = f"odradek logdirs describe; once a new disk is there, {replace}"
+    return Finding(level, "disks", about, f"{problem}: {where}{why}", next_step)
 
 
 async def _other_listeners(about: str, ours: Address, told: Told) -> list[Finding]:

@@ -127,7 +127,7 @@ def of_the_cluster() -> list[click.Parameter]:
             help="A properties file with such settings.",
         ),
         CommonOption(
-            "context", "--context", metavar="NAME", help="Use this context (odradek context)."
+            "context", "--context", metavar="NAME", help="Use this context (odradek context list)."
         ),
     ]
 

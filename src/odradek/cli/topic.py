@@ -77,7 +77,7 @@ def list_topics(*, names: tuple[str, ...], internal: bool) -> None:
         ]
 
     rows = talk(ask)
-    show_table(("topic", "partitions", "replicas"), rows, "no topic: odradek topic create")
+    show_table(("topic", "partitions", "replicas"), rows, "no topic: odradek topic create NAME")
 
 
 @command.command()

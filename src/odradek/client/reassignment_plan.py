@@ -33,7 +33,11 @@ class Room(NamedTuple):
 
 
 class TooFewBrokers(ValueError):
-    """A partition would need more brokers than there are."""
+    """A partition would need more brokers than there are: so many."""
+
+    def __init__(self, partition: TopicPartition, text: str, brokers: int) -> None:
+        super().__init__(f"{partition}: {text}")
+        self.partition, self.brokers = partition, brokers
 
 
 def planned(
@@ -46,10 +50,8 @@ def planned(
         count = len(replicas) if factor is None else factor
         may = len({*room.open, *room.cordoned.intersection(replicas)})
         if count > may:
-            raise TooFewBrokers(
-                f"{partition}: replication factor {count} needs {counted(count, 'broker')}; "
-                f"{may} may be used"
-            )
+            needs = f"replication factor {count} needs {counted(count, 'broker')}"
+            raise TooFewBrokers(partition, f"{needs}; {may} may be used", may)
         plan[partition] = [it for it in replicas if it in room.racks][:count]
         load.update(plan[partition])
     for partition, replicas in current.items():
@@ -72,11 +74,10 @@ def drained(current: Mapping[TopicPartition, Sequence[int]], room: Room, gone: i
             continue
         stay = [it for it in replicas if it != gone]
         if len(set(room.racks) - set(stay)) < 1:
-            raise TooFewBrokers(
-                f"{partition}: replication factor {len(replicas)} needs "
-                f"{counted(len(replicas), 'broker')}; "
-                f"{len(room.racks)} may be used without broker {gone} and cordoned ones"
-            )
+            count = len(replicas)
+            needs = f"replication factor {count} needs {counted(count, 'broker')}"
+            may = f"{len(room.racks)} may be used without broker {gone} and cordoned ones"
+            raise TooFewBrokers(partition, f"{needs}; {may}", len(room.racks))
         _add(stay, load, room)
         chosen = stay[-1]
         plan[partition] = tuple(chosen if it == gone else it for it in replicas)

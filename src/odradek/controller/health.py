@@ -26,7 +26,10 @@ REASSIGNMENT_WAITS: Final = "reassignment waits"
 DELETION_WAITS: Final = "deletion waits"
 AS_KNOWN: Final = "as it was known before"
 NOT_KNOWN: Final = "nothing is decided"
-RESTORE: Final = "odradek zookeeper restore-state makes it again"
+RESTORE: Final = (
+    "odradek zookeeper restore-state TOPIC PARTITION --leader BROKER --connect ZOOKEEPER "
+    "makes it again"
+)
 
 
 class Problem(NamedTuple):

@@ -220,7 +220,9 @@ def test_a_table_that_is_damaged(
     opened = OpenTable(job.table, {}, ROWS)
     (file,) = (it for it in opened.table.files(opened.snapshot) if it.span and not it.span.start)
     (tmp_path / "t" / file.path).write_bytes(b"none")
-    with pytest.raises(DamagedTable, match="odradek pipeline backfill makes offsets 0 to 19"):
+    with pytest.raises(
+        DamagedTable, match="odradek pipeline backfill FILE --from POINT makes offsets 0 to 19"
+    ):
         compact(SPARK, Upkeep(job.table))
     caplog.clear()
     topics.fill_numbers(topic, 5, first=20)

@@ -81,4 +81,4 @@ def test_what_would_undo_is_refused(topics: Topics, connect: str, tmp_path: Path
     code, told = typed(connect, "pipeline", "redrive", str(file))
     assert (code, "would come behind newer ones" in told) == (1, True), told
     code, told = typed(connect, "pipeline", "backfill", str(file), "--from", "earliest")
-    assert (code, "`odradek pipeline reset`" in told) == (1, True), told
+    assert (code, "`odradek pipeline reset FILE`" in told) == (1, True), told

@@ -44,7 +44,7 @@ def command(  # noqa: PLR0913 - each is an option
             raise Failed(f"--property {name} is not known here; known are {', '.join(KNOWN)}")
     has_keys = said.get("parse.key", "false") == "true"
     if said.get("null.marker"):
-        raise Misused("null.marker is not known here: `odradek produce -Z` makes nulls")
+        raise Misused("null.marker is not known here: `odradek produce TOPIC -Z` makes nulls")
     separator = unescaped(said.get("key.separator", "\t"), "key.separator") if has_keys else None
     source = Source(topic, None, None, None, separator, (), nulls=False, as_json=False)
     how = settings_of_producer(compression_codec, acks)

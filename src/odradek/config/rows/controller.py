@@ -57,7 +57,7 @@ CORDONED_BROKERS: Final = BrokerSetting(
     mode=Mode.CLUSTER_WIDE,
     ours=True,
     doc="Brokers that get no new replicas, neither from the controller nor from an operator. "
-    "`odradek broker drain` and `undrain` set it; the word is Kafka's for log dirs.",
+    "`odradek broker drain BROKER` and `undrain` set it; the word is Kafka's for log dirs.",
 )
 PREFERRED_CONTROLLER_SETTLE_MS: Final = BrokerSetting(
     "preferred.controller.settle.ms",

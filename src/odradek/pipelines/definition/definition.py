@@ -260,7 +260,7 @@ def redriving(definition: Definition, topic: str | None, *, exactly_once: bool =
     if definition.archive.keys:
         raise WrongFile(
             f"pipeline {definition.name} writes a row for each key, the last: records that are "
-            "sent again would come behind newer ones of their keys. `odradek pipeline reset` "
+            "sent again would come behind newer ones of their keys. `odradek pipeline reset FILE` "
             "makes the table again, dead letters included"
         )
     if letters is None:

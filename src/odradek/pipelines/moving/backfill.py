@@ -30,7 +30,7 @@ from odradek.pipelines.tables.rewriting import Rewriting, topics_of
 def backfill(spark: Any, job: Archive) -> Account:
     """Reads from `job.source`'s start to its end, which are those of Mode.BATCH, and replaces."""
     rows = OpenTable(job.table, job.table_options, ROWS)
-    rows.check_append("backfill", "`odradek pipeline reset` makes all of it again")
+    rows.check_append("backfill", "`odradek pipeline reset FILE` makes all of it again")
     rows.check_prefix(job.values.prefix)
     rows.check_removable()
     offsets = SourceOffsets(job.source)

@@ -123,7 +123,7 @@ def refuse_exactly_once(options: SinkOptions) -> None:
         raise InvalidOption(
             "exactlyOnce is not for format('odradek'), where no transaction can begin before the "
             "tasks: use foreachBatch with odradek.pipelines.exactly_once, or the "
-            "command odradek replay --exactly-once"
+            "command odradek replay --from TABLE --to TOPIC --exactly-once NAME"
         )
 
 

@@ -130,8 +130,8 @@ def _readable(files: Sequence[DataFile]) -> Iterator[None]:
         names = ", ".join(file.path for file in files[:NAMED_MAX])
         raise DamagedTable(
             f"the table's rows cannot be read in one of {names}: {str(error).splitlines()[0]}; "
-            f"odradek verify finds it, odradek pipeline backfill makes {where} of its partition "
-            "again"
+            f"odradek verify finds it, odradek pipeline backfill FILE --from POINT makes {where} "
+            "of its partition again"
         ) from error
 
 
