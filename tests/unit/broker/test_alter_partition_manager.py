@@ -1,11 +1,14 @@
 """Changes of very many ISRs go to the controller a thousand at a time, and each is answered."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import partial
 
 import pytest
+from structlog.testing import capture_logs
 
+from odradek.broker import repeats
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.to_controller import ControllerRequests
 from odradek.broker.partitions import alter_partition_manager
@@ -73,7 +76,7 @@ class Scene:
             asking.cancel()
             led.extend(replicas.all_led())
 
-        with self.ground as g:
+        with self.ground as g, capture_logs() as self.written:
             g.live(talk)
         return led
 
@@ -206,3 +209,30 @@ def test_what_was_put_off_takes_the_place_of_no_later_leadership(
     led = {it.partition.partition: it for it in t.run(seconds=4)}
     assert led[1].leader_epoch == 1
     assert led[1].leader.isr.committed == {ME, OTHER}
+
+
+def test_what_is_refused_for_a_while_is_told_once_for_each_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is asked twenty times a second; a line a minute says how often, a new reason at once."""
+    reasons = [ErrorCode.UNKNOWN_SERVER_ERROR] * 30 + [ErrorCode.REQUEST_TIMED_OUT] * 30
+
+    async def answering(_: ReplicaManager, numbers: list[int]) -> Rows:
+        code = reasons.pop() if reasons else ErrorCode.UNKNOWN_SERVER_ERROR
+        return [ResponsePartitionData(it, code) for it in numbers]
+
+    monkeypatch.setattr(repeats, "PAUSE", 10_000)
+    t = Scene(monkeypatch, answering)
+    t.run(seconds=12)
+    lines = [it for it in t.written if it["event"] == "isr.change_refused"]
+    named = Counter((it["partition"], it["error"]) for it in lines if "left_out" not in it)
+    assert named.keys() >= {
+        (f"orders-{it}", error)
+        for it in range(PARTITIONS)
+        for error in ("UNKNOWN_SERVER_ERROR", "REQUEST_TIMED_OUT")
+    }
+    assert set(named.values()) == {1}
+    assert len(t.asked) > 200
+    again = [it["left_out"] for it in lines if "left_out" in it]
+    assert len(again) == PARTITIONS
+    assert min(again) > 50

@@ -18,6 +18,7 @@ import structlog
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.to_controller import ControllerRequests
 from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.repeats import Repeats
 from odradek.broker.slices import ROWS_IN_A_SLICE
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
@@ -39,6 +40,9 @@ NOT_KNOWN_PAUSE: Final = Millis(1_000)
 PARTITIONS_MAX: Final = 1_000
 """Of one request: ten milliseconds of the controller to judge, and of a leader to take over."""
 
+ALL: Final = ""
+"""A request as a whole; no partition is called so."""
+
 log = structlog.get_logger()
 
 
@@ -52,6 +56,7 @@ class AlterPartitionManager:
         self._has_some = asyncio.Event()
         self._not_known: list[tuple[LeadingReplica, IsrProposal]] = []
         self._has_not_known = asyncio.Event()
+        self._repeats = Repeats()
         self.shrinks = 0
         """Replicas that left an ISR, of all partitions led here so far."""
         self.expands = 0
@@ -85,7 +90,7 @@ class AlterPartitionManager:
                 try:
                     answered = await self._ask_once(to_controller)
                 except BrokerError as error:
-                    log.info("isr.change_not_answered", error=str(error))
+                    self._tell(ALL, str(error), "isr.change_not_answered")
                     answered = False
                 if not answered:
                     await self._pause(RETRY_PAUSE)
@@ -95,9 +100,9 @@ class AlterPartitionManager:
 
     def _drop_ended(self) -> bool:
         """Whether any proposal is left, once those of ended leaderships are dropped."""
-        self._proposals = {
-            partition: entry for partition, entry in self._proposals.items() if not entry[0].is_over
-        }
+        for partition in [it for it, (replica, _) in self._proposals.items() if replica.is_over]:
+            del self._proposals[partition]
+            self._repeats.forget(str(partition))
         return bool(self._proposals)
 
     async def _ask_once(self, to_controller: ControllerRequests) -> bool:
@@ -106,8 +111,9 @@ class AlterPartitionManager:
         response = await to_controller.ask(self._request(asked))
         assert isinstance(response, AlterPartitionResponse), response
         if response.error_code:
-            log.info("isr.change_refused", error=ErrorCode(response.error_code).name)
+            self._tell(ALL, ErrorCode(response.error_code).name, "isr.change_refused")
             return False
+        self._repeats.forget(ALL)
         topics = {replica.topic_id: replica.partition.topic for replica, _ in asked.values()}
         all_settled, count = True, 0
         for topic in response.topics:
@@ -136,12 +142,14 @@ class AlterPartitionManager:
         if self._proposals.get(partition) is entry:
             del self._proposals[partition]
         if replica.is_over:
+            self._repeats.forget(str(partition))
             return True
         error = ErrorCode(row.error_code)
         if error is ErrorCode.NONE:
+            self._repeats.forget(str(partition))
             log.info("isr.changed", partition=str(partition), isr=list(row.isr))
         else:
-            log.info("isr.change_refused", partition=str(partition), error=error.name)
+            self._tell(str(partition), error.name, "isr.change_refused")
         answer = error or IsrAccepted(
             LeaderEpoch(row.leader_epoch),
             PartitionEpoch(row.partition_epoch),
@@ -160,6 +168,13 @@ class AlterPartitionManager:
             return True
         replica.carry_out(effects)
         return effects.propose is None
+
+    def _tell(self, subject: str, error: str, event: str) -> None:
+        """It is tried again twenty times a second, and may be refused for hours."""
+        left_out = self._repeats.due(subject, error, self._clock.monotonic())
+        if left_out is not None:
+            about = {"partition": subject} if subject != ALL else {}
+            log.info(event, **about, error=error, **left_out)
 
     def _request(
         self, asked: dict[TopicPartition, tuple[LeadingReplica, IsrProposal]]
