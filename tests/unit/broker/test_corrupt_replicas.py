@@ -2,6 +2,8 @@
 
 from functools import partial
 
+from structlog.testing import capture_logs
+
 from odradek.broker.fetching.checked_reads import CheckedRead, ReadRange
 from odradek.broker.partitions.corrupt_replicas import CorruptReplicas
 from odradek.broker.partitions.replica_manager import ReplicaManager
@@ -45,8 +47,11 @@ def test_what_is_found_while_a_log_is_cut_does_not_count() -> None:
         worker.go_on()
         await cutting
         assert (found.log_end_offset, found.corrupt) == (1, None)
-        sick.on_corrupt_file(found, error)
-        await until(lambda: found.corrupt is not None)
+        with capture_logs() as events:
+            sick.on_corrupt_file(found, error)
+            await until(lambda: found.corrupt is not None)
+        told = [(it["log_dir"], it["file"]) for it in events if it["event"] == "log.corrupt"]
+        assert told == [(found.folder.disk.name, path)]
         assert found.corrupt is not None
         assert found.corrupt.offset == 0
 

@@ -88,7 +88,8 @@ def test_a_log_that_cannot_be_compacted_keeps_no_other_from_it() -> None:
             for task in running:
                 task.cancel()
         assert replicas.led(sound).log.size < before
-        assert [it["partition"] for it in events if it["event"] == "log.corrupt"] == [str(rotten)]
+        told = [it for it in events if it["event"] == "log.corrupt"]
+        assert [(it["partition"], it["log_dir"]) for it in told] == [(str(rotten), home.name)]
         assert not home.is_offline
 
     compacted = {

@@ -95,6 +95,7 @@ class CorruptReplicas:
         log.error(
             "log.corrupt",
             partition=str(found.partition),
+            log_dir=found.folder.disk.name,
             file=found.path_of(corrupt.segment_base),
             position=corrupt.position,
             offset=corrupt.offset,

@@ -486,7 +486,8 @@ class LocalLogs:
 
 
 def _tell_corrupt(found: PartitionLog, error: CorruptFile) -> None:
-    log.error("log.corrupt", partition=str(found.partition), error=str(error))
+    log_dir = found.folder.disk.name
+    log.error("log.corrupt", partition=str(found.partition), log_dir=log_dir, error=str(error))
 
 
 def _next_piece(log: LogView, at: Offset, end: Offset, bytes_max: int) -> bytes:
