@@ -37,6 +37,7 @@ from odradek.wire.messages.describe_log_dirs import DescribeLogDirsResult
 from odradek.wire.messages.metadata import MetadataResponse, MetadataResponsePartition
 
 TOPICS_NAMED: Final = 4
+RUNS_NAMED: Final = 8
 """More are only counted, on the screen; `--json` has them all."""
 
 NOTHING_DECIDED: Final = "nothing is decided"
@@ -117,14 +118,17 @@ class Sick(NamedTuple):
 
 
 def spans(numbers: Iterable[int]) -> str:
-    """`0-3 7`: runs of numbers are told by their ends."""
+    """`0-3 7`: runs of numbers are told by their ends, the first of many runs are enough."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and number == runs[-1][1] + 1:
             runs[-1][1] = number
         else:
             runs.append([number, number])
-    return " ".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
+    shown = runs[:RUNS_NAMED]
+    more = sum(high - low + 1 for low, high in runs[RUNS_NAMED:])
+    text = " ".join(str(low) if low == high else f"{low}-{high}" for low, high in shown)
+    return f"{text} and {more} more" if more else text
 
 
 async def sick(cluster: Cluster) -> list[Sick]:

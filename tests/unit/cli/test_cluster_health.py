@@ -87,3 +87,12 @@ def test_the_first_controller_has_not_moved() -> None:
     assert cluster_health.moved_since(controllers, 0) == 3
     assert cluster_health.moved_since(controllers, 20) == 2
     assert cluster_health.moved_since([], 0) == 0
+
+
+def test_numbers_of_partitions_fit_a_line_however_many_there_are() -> None:
+    """The first runs of them, and how many more; programs are told all."""
+    far_apart = range(0, 400, 2)
+    it = Sick("why", "out of sync", {"orders": [*range(212), 300], "many": [*far_apart]})
+    assert it.where == "413 (orders: 0-211 300, many: 0 2 4 6 8 10 12 14 and 192 more)"
+    assert it.partitions["many"] == [*far_apart]
+    assert Sick("why", "out of sync", {"one": [0, 2, 4]}).where == "3 (one: 0 2 4)"
