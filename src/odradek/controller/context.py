@@ -144,7 +144,7 @@ class ControllerContext:
         self.topic_versions: dict[str, int] = {}  # of the topics' znodes
         self.lost: dict[TopicPartition, None] = {}  # their states are, so no leader may be elected
         self.unread: dict[TopicPartition, None] = {}  # states that may be there, likewise
-        self.unwritten: dict[TopicPartition, None] = {}  # states that are behind what was decided
+        self.unwritten: dict[TopicPartition, str] = {}  # states behind what was decided: why
         self.unreadable: dict[str, str] = {}  # other znodes, by path: why; no watch tells of ACLs
         self.shutting_down: dict[BrokerId, None] = {}
         self.deletions: dict[str, Deletion] = {}

@@ -104,6 +104,10 @@ def _partition(
         tell([_cannot_be_read(path)], AS_KNOWN if is_led else NO_LEADER, partition)
         if not is_led:
             return
+    if partition in context.unwritten:
+        is_led = state is not None and context.is_led(image)
+        cause = f"{path} in ZooKeeper cannot be written: {context.unwritten[partition]}"
+        tell([cause], AS_KNOWN if is_led else NO_LEADER, partition)
     if state is None:
         tell(_why_not(context, partition, image, assigned.replicas), NO_LEADER, partition)
         return

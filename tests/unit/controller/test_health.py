@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from odradek.controller.events import DeletionAsked, HealthAsked, ReassignmentAsked
+from odradek.controller.events import DeletionAsked, HealthAsked, ReassignmentAsked, RetryIsDue
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from tests.unit.controller.conversation import Conversation, Settings
+from tests.unit.controller.test_trying_again import allow, hide
 
 
 def told(talk: Conversation) -> dict[str, Any]:
@@ -115,3 +116,16 @@ def test_a_deletion_names_the_replica_that_is_out_of_reach() -> None:
     talk.brokers(1, 2, 3)
     talk.stopped(2)
     assert told(talk) == {}
+
+
+def test_a_state_that_cannot_be_written_is_a_cause() -> None:
+    """The partition has no leader although a replica is in sync and alive: only a log said why."""
+    talk = Conversation().begin().make("orders", (2, 3))
+    hide(talk)
+    talk.brokers(1, 3)
+    (cause,) = (it for it in told(talk) if "cannot be written" in it)
+    assert cause.startswith("/brokers/topics/orders/partitions/0/state in ZooKeeper cannot be")
+    assert told(talk)[cause] == {"no leader": {"orders": [0]}}
+    talk.tree.refuse = allow
+    talk.on(RetryIsDue())
+    assert not any("cannot be written" in it for it in told(talk))

@@ -197,7 +197,7 @@ def try_again(context: ControllerContext) -> Steps[None]:
     been done, and reached no broker.
     """
     yield from on_tree_changed(context, frozenset(context.unreadable))
-    behind = tuple({**context.unread, **context.unwritten, **context.lost})
+    behind = tuple(dict.fromkeys((*context.unread, *context.unwritten, *context.lost)))
     reading = TreeReading(Changed(states=behind))
     while requests := reading.requests():
         reading.on_answers((yield from read(*requests)))

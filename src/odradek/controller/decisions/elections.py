@@ -107,7 +107,7 @@ def put_off(context: ControllerContext, failed: Mapping[TopicPartition, str]) ->
     for partition, reason in failed.items():
         if partition not in context.unwritten:
             yield Note("controller.write_failed", {"partition": str(partition), "reason": reason})
-        context.unwritten[partition] = None
+        context.unwritten[partition] = reason
 
 
 # Rules
