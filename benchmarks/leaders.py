@@ -10,7 +10,7 @@ from contextlib import suppress
 from time import perf_counter, sleep
 from typing import Final
 
-from odradek.client.blocking_connection import BlockingConnection
+from odradek.client.blocking.connection import BlockingConnection
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.peers.errors import ConnectionGone

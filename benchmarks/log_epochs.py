@@ -12,7 +12,7 @@ from log_world import append_turn, batch_of, folder, log_dir, new_log
 from odradek.memory import begin_start
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch
-from odradek.runtime.disk import SystemDisk
+from odradek.runtime.doors.disk import SystemDisk
 from odradek.storage.dirs.log_dir import LogDir
 
 LOGS = 10_000

@@ -14,7 +14,7 @@ from odradek.model.units import Timestamp
 from odradek.records.batch import check_crc, read_header
 from odradek.records.build import build_batch
 from odradek.records.record import Record
-from odradek.runtime.disk import SystemDisk
+from odradek.runtime.doors.disk import SystemDisk
 from odradek.storage.dirs.dir_new_logs import InDir
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.files.failures import Failures

@@ -32,10 +32,10 @@ from odradek.memory import begin_start
 from odradek.metadata.znodes.settings import DEFAULT_ENTITY, Entity, EntityType
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import BrokerEpoch
-from odradek.runtime.chance import SystemRandom
-from odradek.runtime.clock import SystemClock
-from odradek.runtime.disk import SystemDisk
-from odradek.runtime.worker import ThreadWorker
+from odradek.runtime.doors.chance import SystemRandom
+from odradek.runtime.doors.clock import SystemClock
+from odradek.runtime.doors.disk import SystemDisk
+from odradek.runtime.doors.worker import ThreadWorker
 from tests.unit.broker.ground import ME, Proposals, word
 from tests.unit.peers.control_requests import metadata
 

@@ -56,12 +56,12 @@ from confluent_kafka.admin import (
 from benchmarks.broker import Server, consume, make, produce, quantiles, raw_answer, raw_frame, used
 from benchmarks.in_turns import Figures, in_turns, told
 from odradek.access.decisions import Caller, Decisions
-from odradek.client.blocking_connection import BlockingConnection
-from odradek.client.blocking_security import BlockingSecurity
+from odradek.client.blocking.connection import BlockingConnection
+from odradek.client.blocking.security import BlockingSecurity
 from odradek.model import access
 from odradek.records.build import build_batch
 from odradek.records.record import Record
-from odradek.security.scram import Scram
+from odradek.security.mechanisms.scram import Scram
 from odradek.wire.headers import read_response
 from odradek.wire.messages.produce import (
     PartitionProduceData,

@@ -19,9 +19,9 @@ from typing import Final
 
 from spark_world import TUNED, World, compare, fill, new_topic, reading, worker_memory, world
 
-from odradek.pipelines.moving.archive import Archive, archive
-from odradek.pipelines.moving.replay import Replay, replay
-from odradek.pipelines.moving.triggers import Once
+from odradek.pipelines.moving.archiving.archive import Archive, archive
+from odradek.pipelines.moving.archiving.triggers import Once
+from odradek.pipelines.moving.replaying.replay import Replay, replay
 from odradek.pipelines.sink.options import parse as sink_options
 from odradek.pipelines.source.options import Mode, parse
 

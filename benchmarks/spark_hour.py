@@ -20,10 +20,10 @@ from confluent_kafka import Producer
 from spark_world import World, new_topic, world
 
 from odradek.model.units import Millis
-from odradek.pipelines.moving.archive import Archive, archive
+from odradek.pipelines.moving.archiving.archive import Archive, archive
+from odradek.pipelines.moving.archiving.triggers import Every
 from odradek.pipelines.moving.opening import ROWS, OpenTable
 from odradek.pipelines.moving.reports import BatchReport
-from odradek.pipelines.moving.triggers import Every
 from odradek.pipelines.source.options import Mode, parse
 
 PARTITIONS = 4

@@ -19,14 +19,14 @@ from typing import Any, Final
 
 from spark_world import PARTITIONS, World, compare, new_topic, reading, worker_memory, world
 
-from odradek.client.blocking import BlockingClient
+from odradek.client.blocking.client import BlockingClient
 from odradek.model.ids import TopicPartition
 from odradek.pipelines.encoding.batches import Rows, encode
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.types import parse as parse_type
-from odradek.pipelines.moving.archive import Archive, archive
-from odradek.pipelines.moving.dead_letters import DeadLetterTable
-from odradek.pipelines.moving.triggers import Once
+from odradek.pipelines.moving.archiving.archive import Archive, archive
+from odradek.pipelines.moving.archiving.dead_letters import DeadLetterTable
+from odradek.pipelines.moving.archiving.triggers import Once
 from odradek.pipelines.moving.values import Values
 from odradek.pipelines.source.options import Mode, parse
 

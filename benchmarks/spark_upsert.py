@@ -22,16 +22,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from spark_world import BATCH_BYTES, World, new_topic, worker_memory, world
 
-from odradek.client.blocking import BlockingClient
+from odradek.client.blocking.client import BlockingClient
 from odradek.model.ids import TopicPartition
 from odradek.pipelines.definition.keyed import KEYED_FILE_BYTES
 from odradek.pipelines.encoding.batches import Rows, encode
 from odradek.pipelines.formats.changes import Changes
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.types import parse as parse_type
-from odradek.pipelines.moving.archive import Archive, archive
+from odradek.pipelines.moving.archiving.archive import Archive, archive
+from odradek.pipelines.moving.archiving.triggers import Once
 from odradek.pipelines.moving.reports import Account
-from odradek.pipelines.moving.triggers import Once
 from odradek.pipelines.source.options import Mode, parse
 from tests.external import tools
 

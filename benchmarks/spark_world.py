@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from odradek.client.blocking import BlockingClient
+from odradek.client.blocking.client import BlockingClient
 from odradek.model.ids import TopicPartition
 from odradek.pipelines import session
 from odradek.pipelines.decoding.fields import COMPILED

@@ -30,9 +30,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from odradek.ensemble.client import ZooKeeperClient
 from odradek.model.units import SECOND, Millis
-from odradek.runtime.chance import SystemRandom
-from odradek.runtime.clock import SystemClock
-from odradek.runtime.network import SWEEP_SECONDS, SystemNetwork
+from odradek.runtime.doors.chance import SystemRandom
+from odradek.runtime.doors.clock import SystemClock
+from odradek.runtime.doors.network import SWEEP_SECONDS, SystemNetwork
 from odradek.zookeeper.client.address import Ensemble
 from odradek.zookeeper.client.packing import packed
 from odradek.zookeeper.client.session import Session, SessionSettings

@@ -8,11 +8,11 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, Final
 
-from odradek.sim.cluster_scenario import ClusterScenario
 from odradek.sim.history import Event
 from odradek.sim.picture import STATE, picture
+from odradek.sim.scenarios.cluster import ClusterScenario
 from odradek.sim.simulation import Knob
-from odradek.sim.worlds.cluster_mistakes import MISTAKES
+from odradek.sim.worlds.cluster.mistakes.mistakes import MISTAKES
 
 TOLD: Final = Path("tests") / "scenarios" / "cluster" / "test_kips.py"
 LONGER: Final = 3

@@ -128,7 +128,7 @@ def _be(call: Sequence[str]) -> NoReturn:
 
 
 def _main() -> None:
-    import odradek.cli.talking  # noqa: F401 - no fork imports it again
+    import odradek.cli.reaching.talking  # noqa: F401 - no fork imports it again
     from tests.unit.cli.test_every_verb import VERBS
 
     assert VERBS

@@ -6,11 +6,11 @@ from itertools import count
 import pytest
 from confluent_kafka import KafkaException
 
-from odradek.client.blocking import BlockingClient
-from odradek.client.blocking_fetch import EndNotReached
+from odradek.client.blocking.client import BlockingClient
+from odradek.client.blocking.fetch import EndNotReached
 from odradek.client.errors import LogTruncated, OffsetExpired, Refused, TopicRecreated
-from odradek.client.fetching import FetchSettings
-from odradek.client.offsets import EARLIEST, LATEST, Position
+from odradek.client.records.fetching import FetchSettings
+from odradek.client.records.offsets import EARLIEST, LATEST, Position
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, TopicId, TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset

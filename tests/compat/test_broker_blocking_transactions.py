@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Consumer
 
-from odradek.client.blocking import BlockingClient
+from odradek.client.blocking.client import BlockingClient
 from odradek.client.errors import Refused
-from odradek.client.sequencing import IN_FLIGHT_MAX
-from odradek.client.transaction_requests import V1, V2, Versions
+from odradek.client.records.sequencing import IN_FLIGHT_MAX
+from odradek.client.records.transaction_requests import V1, V2, Versions
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.units import Millis

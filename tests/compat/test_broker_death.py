@@ -13,8 +13,8 @@ from odradek.model.units import Millis
 from odradek.peers.connection import Connection
 from odradek.peers.errors import ClosedByPeer, ConnectionRefused, TimedOut
 from odradek.peers.watched_connection import WatchedConnection
-from odradek.runtime.clock import SystemClock
-from odradek.runtime.network import SystemNetwork
+from odradek.runtime.doors.clock import SystemClock
+from odradek.runtime.doors.network import SystemNetwork
 from odradek.wire.messages.api_versions import ApiVersionsRequest
 from tests.compat.broker_process import OdradekBroker
 

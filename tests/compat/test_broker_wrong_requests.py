@@ -9,7 +9,7 @@ from itertools import count
 
 import pytest
 
-from odradek.broker.partitions.produce_rules import UNPACKED_BYTES_MAX
+from odradek.broker.partitions.replicas.produce_rules import UNPACKED_BYTES_MAX
 from odradek.model.errors import ErrorCode
 from odradek.records.batch import HEADER, read_header, seal
 from odradek.records.build import build_batch

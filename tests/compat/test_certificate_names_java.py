@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 
 from odradek.model.errors import InvalidSetting
-from odradek.security.certificate_names import name_of, parse_rules
+from odradek.security.certificates.certificate_names import name_of, parse_rules
 from tests.external.oracle import JavaRefused, Oracle
 from tests.samples.subjects import UTF8, certificate_of, relative_name, subject, subjects
 

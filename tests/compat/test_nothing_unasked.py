@@ -9,9 +9,9 @@ from typing import Final
 import click
 import pytest
 
-from odradek.cli.grammar import DestroyingVerb
 from odradek.cli.nouns import NOUNS
 from odradek.cli.root import command
+from odradek.cli.words.grammar import DestroyingVerb
 from tests.compat.broker_process import OdradekBroker
 from tests.compat.odradek_shell import Shell, group_that_read
 

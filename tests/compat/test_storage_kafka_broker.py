@@ -15,8 +15,8 @@ from odradek.model.units import Bytes, Timestamp
 from odradek.records.batch import headers, read_header
 from odradek.records.build import build_batch
 from odradek.records.record import Record, read_records
-from odradek.runtime.disk import SystemDisk
-from odradek.runtime.journal import SqliteJournal
+from odradek.runtime.doors.disk import SystemDisk
+from odradek.runtime.doors.journal import SqliteJournal
 from odradek.storage.dirs.dir_new_logs import InDir
 from odradek.storage.dirs.log_dir import LogDir, Opened
 from odradek.storage.files.failures import Failures

@@ -8,7 +8,7 @@ import pytest
 
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes, Timestamp
-from odradek.runtime.disk import SystemDisk
+from odradek.runtime.doors.disk import SystemDisk
 from odradek.storage.compacting.compaction import Compaction, cleanable
 from odradek.storage.dirs.dir_checkpoints import CheckpointJob
 from odradek.storage.dirs.log_dir import LogDir

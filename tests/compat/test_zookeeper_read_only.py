@@ -8,8 +8,8 @@ import pytest
 
 from odradek.ensemble.client import News, ZooKeeperClient
 from odradek.model.units import SECOND, Millis
-from odradek.runtime.clock import SystemClock
-from odradek.runtime.network import SystemNetwork
+from odradek.runtime.doors.clock import SystemClock
+from odradek.runtime.doors.network import SystemNetwork
 from odradek.zookeeper.client.address import Ensemble
 from odradek.zookeeper.client.errors import NotReadOnly
 from odradek.zookeeper.client.session import Session, SessionSettings

@@ -14,9 +14,9 @@ from kazoo.client import KazooClient
 from odradek.ensemble.access import Way, way_to
 from odradek.ensemble.client import ZooKeeperClient
 from odradek.model.errors import InvalidSetting
-from odradek.runtime.chance import SystemRandom
-from odradek.runtime.clock import SystemClock
-from odradek.runtime.network import SystemNetwork
+from odradek.runtime.doors.chance import SystemRandom
+from odradek.runtime.doors.clock import SystemClock
+from odradek.runtime.doors.network import SystemNetwork
 from odradek.security.zookeeper_access import zookeeper_access
 from odradek.zookeeper.client.address import Ensemble
 from odradek.zookeeper.client.errors import AuthFailed, NoAuth, SaslRequired

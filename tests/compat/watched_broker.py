@@ -10,7 +10,7 @@ from pathlib import Path
 from blockbuster import BlockBuster, BlockBusterFunction
 
 from odradek.broker.broker import Broker
-from odradek.cli import settings
+from odradek.cli.reaching import settings
 from odradek.config import sources
 from odradek.runtime.serve import run_broker
 

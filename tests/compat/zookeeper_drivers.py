@@ -16,9 +16,9 @@ from kazoo.security import ACL, Id
 
 from odradek.ensemble.client import News, ZooKeeperClient
 from odradek.model.units import SECOND, Millis
-from odradek.runtime.chance import SystemRandom
-from odradek.runtime.clock import SystemClock
-from odradek.runtime.network import SystemNetwork
+from odradek.runtime.doors.chance import SystemRandom
+from odradek.runtime.doors.clock import SystemClock
+from odradek.runtime.doors.network import SystemNetwork
 from odradek.zookeeper.client.address import Ensemble
 from odradek.zookeeper.client.errors import error_of, multi_error
 from odradek.zookeeper.client.session import Session, SessionSettings, WatchEvent

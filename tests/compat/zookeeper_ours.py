@@ -7,10 +7,10 @@ from pathlib import Path
 from odradek.ensemble.server import Doors, ZookeeperServer
 from odradek.model.units import Millis
 from odradek.ports import Address
-from odradek.runtime.chance import SystemRandom
-from odradek.runtime.clock import SystemClock
-from odradek.runtime.journal import SqliteJournal
-from odradek.runtime.network import SystemNetwork
+from odradek.runtime.doors.chance import SystemRandom
+from odradek.runtime.doors.clock import SystemClock
+from odradek.runtime.doors.journal import SqliteJournal
+from odradek.runtime.doors.network import SystemNetwork
 from odradek.zookeeper.server.settings import ServerSettings
 
 SETTINGS = ServerSettings(  # as `RealZookeeper` has them

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from odradek.ports import Address, Network, Receiver, Stream
-from odradek.runtime.network import SystemNetwork
+from odradek.runtime.doors.network import SystemNetwork
 
 
 class _End:

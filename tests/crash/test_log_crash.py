@@ -12,8 +12,8 @@ from contextlib import suppress
 import pytest
 
 from odradek.model.positions import BrokerEpoch, LeaderEpoch
-from odradek.sim.disk import SimulatedDisk
-from odradek.sim.disk_faults import DiskFaults, PowerLost
+from odradek.sim.doors.disk import SimulatedDisk
+from odradek.sim.doors.disk_faults import DiskFaults, PowerLost
 from odradek.storage.errors import StorageError
 from odradek.storage.settings import LogConfig
 from tests.crash.machine import CONFIG, SYNCED, Chance, Machine

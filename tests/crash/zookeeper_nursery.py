@@ -18,10 +18,10 @@ from typing import Final
 import structlog
 
 from odradek.ensemble import server as shell
-from odradek.runtime.chance import SystemRandom
-from odradek.runtime.clock import SystemClock
-from odradek.runtime.journal import SqliteJournal
-from odradek.runtime.network import SystemNetwork
+from odradek.runtime.doors.chance import SystemRandom
+from odradek.runtime.doors.clock import SystemClock
+from odradek.runtime.doors.journal import SqliteJournal
+from odradek.runtime.doors.network import SystemNetwork
 from odradek.zookeeper.server.settings import ServerSettings
 from odradek.zookeeper.tree import snapshot
 

@@ -18,24 +18,12 @@ from tempfile import TemporaryDirectory
 
 from odradek.model.errors import BrokerError
 from odradek.model.units import Timestamp
-from odradek.security import (
-    certificate_names,
-    der,
-    digest_md5,
-    jaas,
-    jaas_file,
-    java_store,
-    oauth,
-    pkcs12,
-    plain,
-    scram,
-    scram_client,
-    scram_server,
-    tokens,
-)
-from odradek.security.der import MalformedCertificate
-from odradek.security.mechanism import Proven
-from odradek.security.scram import SHA_256, ScramCredential
+from odradek.security import jaas, jaas_file, tokens
+from odradek.security.certificates import certificate_names, der, java_store, pkcs12
+from odradek.security.certificates.der import MalformedCertificate
+from odradek.security.mechanisms import digest_md5, oauth, plain, scram, scram_client, scram_server
+from odradek.security.mechanisms.mechanism import Proven
+from odradek.security.mechanisms.scram import SHA_256, ScramCredential
 
 MODULES = (
     certificate_names,

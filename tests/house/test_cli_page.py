@@ -4,9 +4,9 @@ import re
 
 import click
 
-from odradek.cli import failing
 from odradek.cli.nouns import NOUNS
 from odradek.cli.root import command
+from odradek.cli.words import failing
 from tests.house import tree
 
 

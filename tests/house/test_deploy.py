@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from odradek.broker.control import broker_session
 from odradek.broker.control.controller_loop import LEAVE_PATIENCE
-from odradek.broker.partitions import dir_moves, local_logs
+from odradek.broker.partitions.logs import dir_moves, local_logs
 from odradek.broker.stopping import REQUESTS_PATIENCE
 from odradek.cli.root import command
 from odradek.config.rows import broker as broker_rows

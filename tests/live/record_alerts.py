@@ -23,13 +23,13 @@ from typing import Final, NamedTuple, cast
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from odradek.client.blocking_cluster import BlockingCluster
-from odradek.client.blocking_producer import (
+from odradek.client.blocking.cluster import BlockingCluster
+from odradek.client.blocking.producer import (
     BlockingProducer,
     BlockingProducerSettings,
     InTransactions,
 )
-from odradek.client.sequencing import ProducerIdentity
+from odradek.client.records.sequencing import ProducerIdentity
 from odradek.model.ids import ProducerId
 from odradek.model.ids import TopicPartition as PartitionOfOurs
 from odradek.model.positions import ProducerEpoch

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from odradek.client.blocking import BlockingClient
-from odradek.client.fetching import FetchSettings
-from odradek.client.offsets import EARLIEST, LATEST, Position
+from odradek.client.blocking.client import BlockingClient
+from odradek.client.records.fetching import FetchSettings
+from odradek.client.records.offsets import EARLIEST, LATEST, Position
 from odradek.model.ids import TopicPartition
 from odradek.model.units import Bytes, Millis
 from odradek.records.batch import headers

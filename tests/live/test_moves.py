@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 from confluent_kafka import Producer
 
-from odradek.cli import cluster_health
+from odradek.cli.brokers import cluster_health
 from odradek.cli.nouns import SCRIPTS
 from tests.compat.broker_process import eventually
 from tests.compat.java_clients import Java

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
-from odradek.client.blocking import BlockingClient
+from odradek.client.blocking.client import BlockingClient
 from odradek.config.findings import Given
 from odradek.config.kinds import Secret
 from odradek.config.sources import examine

@@ -22,10 +22,10 @@ from aiokafka.helpers import create_ssl_context
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
-from odradek.client.blocking import BlockingClient
-from odradek.client.blocking_connection import BlockingConnection
-from odradek.client.blocking_security import BlockingSecurity
-from odradek.client.blocking_wire import now
+from odradek.client.blocking.client import BlockingClient
+from odradek.client.blocking.connection import BlockingConnection
+from odradek.client.blocking.security import BlockingSecurity
+from odradek.client.blocking.wire import now
 from odradek.model.units import Millis
 from odradek.peers.errors import NotAuthenticated, TlsFailed
 from odradek.wire.headers import read_response, request_frame

@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import Producer
 
 from odradek import testing
-from odradek.cli import cluster_health
+from odradek.cli.brokers import cluster_health
 from tests.compat.broker_process import eventually
 from tests.compat.odradek_shell import Shell
 from tests.live.cluster import LiveCluster

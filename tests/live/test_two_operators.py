@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from odradek.cli.reassign import IN_PLACE
+from odradek.cli.replicas.reassign import IN_PLACE
 from tests.compat.broker_process import eventually
 from tests.compat.hostile import Found
 from tests.compat.odradek_shell import Shell

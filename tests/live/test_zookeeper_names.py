@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from odradek.cli.tree import in_tree
+from odradek.cli.reaching.tree import in_tree
 from odradek.ensemble.client import ZooKeeperClient
 from odradek.ensemble.protection import protected
 from odradek.security.zookeeper_access import ZooKeeperAccess, zookeeper_access

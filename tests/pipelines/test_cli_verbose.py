@@ -5,8 +5,8 @@ from typing import Any
 import click
 import pytest
 
-from odradek.cli.failing import Failed
-from odradek.cli.with_spark import in_sentences, with_spark
+from odradek.cli.spark.with_spark import in_sentences, with_spark
+from odradek.cli.words.failing import Failed
 
 
 class OfSpark(Exception):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odradek.client.aborted import AbortedTransactions
+from odradek.client.records.aborted import AbortedTransactions
 from odradek.pipelines.columns import COLUMNS
 from odradek.pipelines.decoding import fields
 from odradek.pipelines.decoding.runs import DamagedBatch, Fetched

@@ -17,7 +17,7 @@ Traceback (most recent call last):
     [
         "odradek.pipelines.errors.DataLoss",
         "odradek.pipelines.tables.table.TableRefused",
-        "odradek.pipelines.moving.dead_letters.BadRecord",
+        "odradek.pipelines.moving.archiving.dead_letters.BadRecord",
     ],
 )
 def test_whatever_module_the_error_is_of(prefix: str, name: str) -> None:

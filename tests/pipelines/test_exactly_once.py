@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import StringType, StructField, StructType
 
-from odradek.client.blocking import BlockingClient
-from odradek.client.group_offsets import Note
-from odradek.client.offsets import LATEST
-from odradek.client.transaction_requests import TransactionalIdentity
+from odradek.client.blocking.client import BlockingClient
+from odradek.client.records.group_offsets import Note
+from odradek.client.records.offsets import LATEST
+from odradek.client.records.transaction_requests import TransactionalIdentity
 from odradek.model.ids import TopicPartition as Place
 from odradek.pipelines.errors import Fenced, InvalidOption, PipelineError
 from odradek.pipelines.exactly_once import ExactlyOnce, Order, exactly_once

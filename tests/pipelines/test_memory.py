@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 import zstandard
 
-from odradek.client.blocking import BlockingClient
+from odradek.client.blocking.client import BlockingClient
 from odradek.model.ids import TopicPartition
 from odradek.pipelines.errors import PipelineError, sentence_of
-from odradek.pipelines.moving.archive import Archive
+from odradek.pipelines.moving.archiving.archive import Archive
+from odradek.pipelines.moving.archiving.steps import Steps
+from odradek.pipelines.moving.archiving.tasks import WriteRange
 from odradek.pipelines.moving.jobs import run_tasks
 from odradek.pipelines.moving.opening import ROWS, OpenTable
-from odradek.pipelines.moving.steps import Steps
-from odradek.pipelines.moving.tasks import WriteRange
 from odradek.pipelines.positions import OffsetRange
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.records.batch import read_header, seal

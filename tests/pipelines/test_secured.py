@@ -15,8 +15,8 @@ from odradek.pipelines.client_options import ClientOptions
 from odradek.pipelines.connections import client_of, sentences
 from odradek.pipelines.definition.definition import parse as parse_file
 from odradek.pipelines.errors import Away, InvalidOption, PipelineError
-from odradek.pipelines.moving.archive import archive
-from odradek.pipelines.moving.triggers import Once
+from odradek.pipelines.moving.archiving.archive import archive
+from odradek.pipelines.moving.archiving.triggers import Once
 from odradek.pipelines.source.options import Mode, parse
 from tests.compat.broker_process import OdradekBroker
 from tests.external.ports import free_port

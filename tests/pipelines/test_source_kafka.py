@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from odradek.pipelines.moving.archive import archive
-from odradek.pipelines.moving.replay import Replay, replay
-from odradek.pipelines.moving.triggers import Once
+from odradek.pipelines.moving.archiving.archive import archive
+from odradek.pipelines.moving.archiving.triggers import Once
+from odradek.pipelines.moving.replaying.replay import Replay, replay
 from odradek.pipelines.sink.options import parse
 from tests.compat.broker_process import KafkaBroker
 from tests.pipelines.moving.archives import archive_of, records_of, rows_in

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from odradek.pipelines.errors import PipelineError, sentence_of
-from odradek.pipelines.moving.archive import Archive, archive
-from odradek.pipelines.moving.checkpoint import Checkpoint
+from odradek.pipelines.moving.archiving.archive import Archive, archive
+from odradek.pipelines.moving.archiving.checkpoint import Checkpoint
+from odradek.pipelines.moving.archiving.triggers import Once
 from odradek.pipelines.moving.opening import LAYOUT, ROWS, OpenTable
-from odradek.pipelines.moving.triggers import Once
 from odradek.pipelines.positions import Positions
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import Mode

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from odradek.cli import watching as cli
-from odradek.cli.watching import watched_by_person
+from odradek.cli.spark import watching as cli
+from odradek.cli.spark.watching import watched_by_person
 from odradek.pipelines.errors import InvalidOption
 from odradek.pipelines.moving import watching
 from odradek.pipelines.moving.reports import Account, BatchReport

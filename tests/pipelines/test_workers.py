@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 
 from odradek.pipelines import workers
-from odradek.pipelines.moving.checks import ReadRows, WriteRows
+from odradek.pipelines.moving.archiving.checks import ReadRows, WriteRows
 from odradek.pipelines.moving.jobs import Answers, run_tasks
 from odradek.pipelines.sink.writer import TopicStreamWriter, TopicWriter
 from odradek.pipelines.source.batch import OdradekReader
@@ -29,9 +29,9 @@ PAGES: Final = ANSWERS * ANSWER // resource.getpagesize()
 
 READING: Final = """
 import sys
-import odradek.pipelines.moving.tasks
+import odradek.pipelines.moving.archiving.tasks
 from odradek.pipelines.columns import COLUMNS
-from odradek.client.aborted import AbortedTransactions
+from odradek.client.records.aborted import AbortedTransactions
 from odradek.pipelines.decoding.runs import Fetched
 from odradek.pipelines.decoding.table import TableDecoder
 from odradek.pipelines.positions import OffsetRange

@@ -15,11 +15,11 @@ from typing import Any, Final
 import fastavro
 
 from odradek import __version__
-from odradek.pipelines.moving.archive import Archive, archive
-from odradek.pipelines.moving.checkpoint import FILE as CHECKPOINT
-from odradek.pipelines.moving.checkpoint import Checkpoint
+from odradek.pipelines.moving.archiving.archive import Archive, archive
+from odradek.pipelines.moving.archiving.checkpoint import FILE as CHECKPOINT
+from odradek.pipelines.moving.archiving.checkpoint import Checkpoint
+from odradek.pipelines.moving.archiving.triggers import Once
 from odradek.pipelines.moving.opening import ROWS, OpenTable
-from odradek.pipelines.moving.triggers import Once
 from odradek.pipelines.positions import Positions, TopicPositions
 from odradek.pipelines.source.options import SourceOptions
 from tests.pipelines.moving.archives import reading

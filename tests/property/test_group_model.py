@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from odradek.model.errors import ErrorCode
-from odradek.sim.chance import SeededRandom
+from odradek.sim.doors.chance import SeededRandom
 from tests.property.group_model import PARTITIONS, Consumer, Witness
 from tests.unit.coordinator.talk import GROUP, Talk
 

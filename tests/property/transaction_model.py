@@ -19,7 +19,7 @@ from odradek.model.units import Millis
 from odradek.records.batch import BatchHeader
 from odradek.records.build import plain_header
 from odradek.records.control import EPOCH_FOR_EACH_SINCE, EndMarker
-from odradek.sim.chance import SeededRandom
+from odradek.sim.doors.chance import SeededRandom
 from odradek.storage.logs.producers import (
     ProducerEntry,
     after_batch,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from odradek.sim.scenario import Scenario
+from odradek.sim.scenarios.scenario import Scenario
 
 
 @pytest.fixture(params=[1, 2, 3])

@@ -1,7 +1,7 @@
 """What an answer is worth, and what is true when none comes."""
 
-from odradek.sim.disk_faults import Fault
-from odradek.sim.scenario import Scenario
+from odradek.sim.doors.disk_faults import Fault
+from odradek.sim.scenarios.scenario import Scenario
 
 MIB = 1 << 20
 

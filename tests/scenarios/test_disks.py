@@ -2,14 +2,14 @@
 
 import errno
 
-from odradek.client.list_offsets import offsets_at
-from odradek.client.offsets import EARLIEST
+from odradek.client.records.list_offsets import offsets_at
+from odradek.client.records.offsets import EARLIEST
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.units import MIB
-from odradek.sim.disk import SimulatedDisk
-from odradek.sim.disk_faults import Fault
-from odradek.sim.scenario import Scenario
+from odradek.sim.doors.disk import SimulatedDisk
+from odradek.sim.doors.disk_faults import Fault
+from odradek.sim.scenarios.scenario import Scenario
 
 WRITES = frozenset({"write", "sync"})
 

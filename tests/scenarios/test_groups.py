@@ -2,7 +2,7 @@
 
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
-from odradek.sim.scenario import Scenario
+from odradek.sim.scenarios.scenario import Scenario
 
 ALL = [TopicPartition("orders", number) for number in range(4)]
 

@@ -1,6 +1,6 @@
 """Sessions with the embedded ZooKeeper: who lives, who hears what, and when."""
 
-from odradek.sim.scenario import Scenario
+from odradek.sim.scenarios.scenario import Scenario
 from odradek.zookeeper.client.errors import OutcomeUnknown
 from odradek.zookeeper.protocol.codes import CreateMode
 from odradek.zookeeper.protocol.jute import OPEN_ACL

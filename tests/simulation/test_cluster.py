@@ -5,8 +5,8 @@ from typing import Final
 import pytest
 
 from odradek.sim.simulation import run
+from odradek.sim.stage.zookeeper_refusals import REFUSED, TURNED_AWAY
 from odradek.sim.worlds import kind
-from odradek.sim.zookeeper_refusals import REFUSED, TURNED_AWAY
 
 SEEDS: Final = 60  # within so many each mistake must be found
 FIRST: Final = {

@@ -5,8 +5,8 @@ import pytest
 from odradek.sim import report
 from odradek.sim.simulation import run
 from odradek.sim.worlds import LARGE, kind
-from odradek.sim.worlds.ten_thousand_partitions import TenThousandPartitions
-from odradek.sim.worlds.thousand_partitions import ThousandPartitions
+from odradek.sim.worlds.many_partitions.ten_thousand import TenThousandPartitions
+from odradek.sim.worlds.many_partitions.thousand import ThousandPartitions
 
 MISTAKE_SEEDS = range(1, 7)
 

@@ -67,7 +67,6 @@ from odradek.broker.network.socket_server import (
 )
 from odradek.broker.network.token_keys import TokenKeys
 from odradek.broker.network.token_sources import token_source
-from odradek.broker.partitions.alter_partition_manager import AlterPartitionManager
 from odradek.broker.partitions.corrupt_replicas import CorruptReplicas
 from odradek.broker.partitions.dir_admin import DirAdmin
 from odradek.broker.partitions.disk_watch import DiskWatch
@@ -76,7 +75,8 @@ from odradek.broker.partitions.full_disks import FullDisks
 from odradek.broker.partitions.isr_watch import IsrWatch
 from odradek.broker.partitions.log_maintenance import LogMaintenance
 from odradek.broker.partitions.replica_manager import ReplicaManager
-from odradek.broker.partitions.resignations import Resignations
+from odradek.broker.partitions.replicas.alter_partition_manager import AlterPartitionManager
+from odradek.broker.partitions.replicas.resignations import Resignations
 from odradek.broker.partitions.whole_logs import WholeLogs
 from odradek.broker.services import Services
 from odradek.broker.settings import Settings

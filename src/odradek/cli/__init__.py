@@ -1,4 +1,4 @@
-"""The odradek command: one noun per module, imported when it is called."""
+"""The odradek command: one noun per module, in rooms by what it is about, imported when called."""
 
 from odradek.cli.root import main
 

@@ -3,7 +3,7 @@
 import click
 from click.shell_completion import get_completion_class
 
-from odradek.cli.grammar import SETTINGS
+from odradek.cli.words.grammar import SETTINGS
 
 WHERE = {
     "bash": "odradek completion bash > ~/.local/share/bash-completion/completions/odradek",

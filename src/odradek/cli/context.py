@@ -4,11 +4,11 @@ from typing import Final
 
 import click
 
-from odradek.cli.client_settings import BOOTSTRAP, of_file
-from odradek.cli.context_file import ContextFile
-from odradek.cli.grammar import LocalVerb, Noun, Verb
-from odradek.cli.options import options
-from odradek.cli.printing import show_outcomes, show_table
+from odradek.cli.reaching.client_settings import BOOTSTRAP, of_file
+from odradek.cli.reaching.context_file import ContextFile
+from odradek.cli.showing.printing import show_outcomes, show_table
+from odradek.cli.words.grammar import LocalVerb, Noun, Verb
+from odradek.cli.words.options import options
 from odradek.config.not_here import is_secret
 
 HIDDEN: Final = "[hidden]"

@@ -1,63 +1,74 @@
 """The nouns of the command, each with its line of help: the one place where a noun is added.
 
-A noun's module, `cli/<noun>.py` with `_` for `-`, is imported when the noun is called; it holds its
-click command under the name `command`, whose help begins with the same line.
+A noun is the last part of its module's name, with `-` for `_`. The module is imported when it is
+called; it holds its click command under the name `command`, whose help begins with the same line.
 """
 
 from typing import Final
 
-SECTIONS: Final[dict[str, dict[str, str]]] = {
+ROWS: Final[dict[str, dict[str, str]]] = {
     "Clusters": {
-        "cluster": "The cluster: its brokers, controller and health.",
-        "controller": "The controller: describe, move, prefer brokers for it, history.",
-        "broker": "Brokers: list them, show one, empty one.",
-        "partition": "Partitions: reassign replicas, elect leaders, throttle.",
-        "topic": "Topics: create, list, describe, alter, trim, delete.",
-        "group": "Consumer groups: list, describe, reset offsets, delete.",
-        "user": "Users with a SCRAM password: list, add, remove.",
-        "quota": "Quotas of users, clients, addresses: list, set, remove.",
-        "acl": "Access rules (ACLs): list, add, remove.",
-        "security": "What a principal may do and why; which certificates end.",
-        "config": "Settings of topics and brokers: describe, alter.",
-        "logdirs": "Log dirs: sizes, free space, failures.",
-        "offsets": "Offsets of partitions: first, last, by time.",
-        "transaction": "Transactions: list, describe, find and abort those that hang.",
-        "producer-id": "Producer ids that partitions remember.",
-        "doctor": "Find out what keeps a client here from working.",
-        "debug": "For who is to help: one archive of what is known of a cluster.",
+        "brokers.cluster": "The cluster: its brokers, controller and health.",
+        "brokers.controller": "The controller: describe, move, prefer brokers for it, history.",
+        "brokers.broker": "Brokers: list them, show one, empty one.",
+        "replicas.partition": "Partitions: reassign replicas, elect leaders, throttle.",
+        "records.topic": "Topics: create, list, describe, alter, trim, delete.",
+        "records.group": "Consumer groups: list, describe, reset offsets, delete.",
+        "access.user": "Users with a SCRAM password: list, add, remove.",
+        "access.quota": "Quotas of users, clients, addresses: list, set, remove.",
+        "access.acl": "Access rules (ACLs): list, add, remove.",
+        "access.security": "What a principal may do and why; which certificates end.",
+        "records.config": "Settings of topics and brokers: describe, alter.",
+        "replicas.logdirs": "Log dirs: sizes, free space, failures.",
+        "records.offsets": "Offsets of partitions: first, last, by time.",
+        "records.transaction": "Transactions: list, describe, find and abort those that hang.",
+        "records.producer_id": "Producer ids that partitions remember.",
+        "diagnosing.doctor": "Find out what keeps a client here from working.",
+        "diagnosing.debug": "For who is to help: one archive of what is known of a cluster.",
     },
     "Records": {
-        "produce": "Produce each line of FILE, or of standard input, as a record.",
-        "consume": "Print the records of a topic, one a line, until interrupted.",
+        "records.produce": "Produce each line of FILE, or of standard input, as a record.",
+        "records.consume": "Print the records of a topic, one a line, until interrupted.",
     },
     "Pipelines": {
-        "pipeline": "Pipelines: topics into tables, as a file describes it.",
-        "archive": "Archive topics in a table, exactly once.",
-        "replay": "Send the rows of a table into a topic again.",
-        "verify": "Compare a table with the log: gaps, doubles, content.",
-        "audit": "Compare the replicas of partitions with each other.",
-        "compact": "Merge a table's small files, forget old versions, delete orphans.",
-        "telemetry": "Show what happened in a cluster, out of its brokers' logs, as one HTML page.",
+        "spark.pipeline": "Pipelines: topics into tables, as a file describes it.",
+        "spark.archive": "Archive topics in a table, exactly once.",
+        "spark.replay": "Send the rows of a table into a topic again.",
+        "spark.verify": "Compare a table with the log: gaps, doubles, content.",
+        "spark.audit": "Compare the replicas of partitions with each other.",
+        "spark.compact": "Merge a table's small files, forget old versions, delete orphans.",
+        "spark.telemetry": "Show what happened in a cluster by its brokers' logs, as an HTML page.",
     },
     "Servers": {
-        "up": "Start brokers on this machine, to try things with.",
-        "demo": "Show what a cluster does when a broker dies and a disk fails.",
-        "serve": "Start a broker with the settings of a properties file.",
-        "zookeeper": "The ZooKeeper server that comes with Odradek.",
+        "serving.up": "Start brokers on this machine, to try things with.",
+        "serving.demo": "Show what a cluster does when a broker dies and a disk fails.",
+        "serving.serve": "Start a broker with the settings of a properties file.",
+        "serving.zookeeper": "The ZooKeeper server that comes with Odradek.",
     },
     "Files": {
-        "check": "Check a properties file, and the host it is for.",
-        "dump-log": "Show the contents of log files, and where they are corrupt.",
+        "serving.check": "Check a properties file, and the host it is for.",
+        "records.dump_log": "Show the contents of log files, and where they are corrupt.",
     },
     "This command": {
         "context": "Contexts: named clusters, so that --bootstrap can be left out.",
         "completion": "Print the shell's completion script.",
     },
 }
-"""Every noun, in the order of the help."""
+"""Every noun's module in `cli`, in the order of the help."""
 
+
+def _noun(module: str) -> str:
+    return module.rpartition(".")[2].replace("_", "-")
+
+
+SECTIONS: Final[dict[str, dict[str, str]]] = {
+    title: {_noun(module): line for module, line in rows.items()} for title, rows in ROWS.items()
+}
 NOUNS: Final[dict[str, str]] = {
     noun: line for section in SECTIONS.values() for noun, line in section.items()
+}
+MODULES: Final[dict[str, str]] = {
+    _noun(module): f"odradek.cli.{module}" for rows in ROWS.values() for module in rows
 }
 
 SCRIPTS: Final = (

@@ -18,9 +18,9 @@ from typing import Any
 import click
 
 from odradek import __version__
-from odradek.cli import failing, grammar
-from odradek.cli.nouns import ALIASES, ELSEWHERE, NOUNS, SCRIPTS, SECTIONS, module_of
-from odradek.cli.options import pasted
+from odradek.cli.nouns import ALIASES, ELSEWHERE, MODULES, NOUNS, SCRIPTS, SECTIONS, module_of
+from odradek.cli.words import failing, grammar
+from odradek.cli.words.options import pasted
 from odradek.model.errors import BrokerError
 
 
@@ -69,8 +69,8 @@ class Nouns(grammar.Noun):
             return cluster.get_command(ctx, "health")
         if (script := name.removesuffix(".sh")) in SCRIPTS:
             module = import_module(f"odradek.cli.kafka.{module_of(script)}")
-        elif name in NOUNS:
-            module = import_module(f"odradek.cli.{name.replace('-', '_')}")
+        elif name in MODULES:
+            module = import_module(MODULES[name])
         else:
             return super().get_command(ctx, name)
         command: click.Command = module.command

@@ -6,7 +6,7 @@ from odradek.ensemble.kept_context import KeptContext
 from odradek.ensemble.protection import protected
 from odradek.peers.secured_network import Outgoing, SecuredNetwork
 from odradek.ports import Network, Random
-from odradek.security.tls_contexts import Read, client_context
+from odradek.security.certificates.tls_contexts import Read, client_context
 from odradek.security.zookeeper_access import ZooKeeperAccess
 from odradek.zookeeper.client.session import SessionSettings
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import structlog
 
 from odradek.model.errors import InvalidSetting
-from odradek.security.tls_contexts import Read
-from odradek.security.tls_settings import TlsSettings
+from odradek.security.certificates.tls_contexts import Read
+from odradek.security.certificates.tls_settings import TlsSettings
 
 Make = Callable[[TlsSettings, Read], ssl.SSLContext]
 

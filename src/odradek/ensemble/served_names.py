@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 from odradek.ensemble.kept_context import KeptContext
 from odradek.ensemble.server import NewContext
 from odradek.model.errors import InvalidSetting
+from odradek.security.certificates.tls_contexts import Read, server_context
+from odradek.security.certificates.tls_settings import tls_settings
 from odradek.security.jaas_file import users_and_passwords
-from odradek.security.tls_contexts import Read, server_context
-from odradek.security.tls_settings import tls_settings
 
 SECTION: Final = "Server"
 

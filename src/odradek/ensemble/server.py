@@ -28,8 +28,8 @@ from odradek.ports import (
     Receiver,
     Stream,
 )
-from odradek.security.certificate_names import name_of
-from odradek.security.der import MalformedCertificate
+from odradek.security.certificates.certificate_names import name_of
+from odradek.security.certificates.der import MalformedCertificate
 from odradek.zookeeper.protocol.codes import MalformedPacket
 from odradek.zookeeper.server.connection import Connection
 from odradek.zookeeper.server.server import Moment, Server

@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 from odradek.model.units import SECOND, Millis
 from odradek.peers.token_source import TokenSource
-from odradek.security.mechanism import NewClientMechanism
+from odradek.security.mechanisms.mechanism import NewClientMechanism
 
 LOGIN_MS_MAX: Final = Millis(10 * SECOND)
 

@@ -14,7 +14,11 @@ from odradek.model.units import SECOND, Millis
 from odradek.peers.errors import ConnectionGone, NotAuthenticated
 from odradek.peers.login import LOGIN_MS_MAX, Login
 from odradek.ports import Address
-from odradek.security.client_exchange import ClientConversation, proven_again_in, version_of
+from odradek.security.mechanisms.client_exchange import (
+    ClientConversation,
+    proven_again_in,
+    version_of,
+)
 from odradek.wire.schema import Request
 
 

@@ -18,8 +18,8 @@ from odradek.peers.handover import Handover, deliver
 from odradek.peers.login import Login
 from odradek.peers.tls_stream import ROOM_BYTES, TlsEnd, TlsStream
 from odradek.ports import Address, Listener, Network, Receiver, Stream
-from odradek.security.client_exchange import ClientExchange
 from odradek.security.errors import AuthenticationFailed
+from odradek.security.mechanisms.client_exchange import ClientExchange
 from odradek.wire.framing import Framer, Scratch
 
 ANSWER_BYTES_MAX: Final = 1 << 20

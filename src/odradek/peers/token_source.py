@@ -15,7 +15,7 @@ from typing import Final
 from odradek.model.units import SECOND, Millis, Timestamp
 from odradek.ports import Clock
 from odradek.security.errors import AuthenticationFailed
-from odradek.security.mechanism import ClientMechanism
+from odradek.security.mechanisms.mechanism import ClientMechanism
 
 REFRESH: Final = 0.8
 """Of a token's time, when another is asked for; the rest is for an issuer that is away."""
@@ -52,7 +52,7 @@ class TokenSource:
 
     def mechanism(self) -> ClientMechanism:
         """The client's side of a login, which shows the token."""
-        from odradek.security.oauth import OAuthClient  # noqa: PLC0415 - few have a token
+        from odradek.security.mechanisms.oauth import OAuthClient  # noqa: PLC0415 - few have a token
 
         if self._token is None:
             raise AuthenticationFailed(self._failure or "there is no token yet")

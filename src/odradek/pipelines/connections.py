@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from odradek.client.blocking import BlockingClient
-from odradek.client.blocking_fetch import EndNotReached
+from odradek.client.blocking.client import BlockingClient
+from odradek.client.blocking.fetch import EndNotReached
 from odradek.client.errors import DataLost, NoLeader, Refused
 from odradek.model.errors import BrokerError, CorruptBatch, ErrorCode, InvalidSetting
 from odradek.model.units import SECOND

@@ -20,8 +20,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from odradek.client.group_offsets import Note
-from odradek.client.transaction_requests import TransactionalIdentity
+from odradek.client.records.group_offsets import Note
+from odradek.client.records.transaction_requests import TransactionalIdentity
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.pipelines.connections import sentences

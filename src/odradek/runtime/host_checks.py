@@ -33,12 +33,12 @@ from odradek.model.errors import InvalidSetting
 from odradek.model.ids import NO_BROKER, BrokerId
 from odradek.model.moments import moment_text
 from odradek.peers.token_source import TokenSource
-from odradek.runtime.chance import SystemRandom
-from odradek.runtime.clock import SystemClock
-from odradek.runtime.in_thread import in_thread
+from odradek.runtime.doors.chance import SystemRandom
+from odradek.runtime.doors.clock import SystemClock
+from odradek.runtime.doors.in_thread import in_thread
 from odradek.security.addresses import reader
+from odradek.security.certificates.tls_contexts import client_context
 from odradek.security.https import Https
-from odradek.security.tls_contexts import client_context
 from odradek.security.token_endpoint import TokenEndpoint, token_of
 from odradek.security.zookeeper_access import zookeeper_access
 from odradek.storage.errors import CorruptFile

@@ -16,18 +16,18 @@ from odradek.config.derived import log_dirs, zookeeper_data_dir
 from odradek.config.rows import network as rows
 from odradek.memory import begin_start, calm_collector
 from odradek.ports import Journal
-from odradek.runtime.appended_file import AppendedFile
-from odradek.runtime.chance import SystemRandom
-from odradek.runtime.clock import SystemClock
-from odradek.runtime.descriptors import use_all_descriptors
-from odradek.runtime.disk import SystemDisk
-from odradek.runtime.disk_counters import disk_counters
-from odradek.runtime.in_thread import in_thread
-from odradek.runtime.journal import SqliteJournal, journal_directory
+from odradek.runtime.doors.appended_file import AppendedFile
+from odradek.runtime.doors.chance import SystemRandom
+from odradek.runtime.doors.clock import SystemClock
+from odradek.runtime.doors.descriptors import use_all_descriptors
+from odradek.runtime.doors.disk import SystemDisk
+from odradek.runtime.doors.disk_counters import disk_counters
+from odradek.runtime.doors.in_thread import in_thread
+from odradek.runtime.doors.journal import SqliteJournal, journal_directory
+from odradek.runtime.doors.network import Buffers, SystemNetwork
+from odradek.runtime.doors.worker import ThreadWorker
 from odradek.runtime.loop import run_server
-from odradek.runtime.network import Buffers, SystemNetwork
 from odradek.runtime.process_figures import process_figures
-from odradek.runtime.worker import ThreadWorker
 from odradek.security.https import Https
 
 Announce = Callable[[Broker], None]

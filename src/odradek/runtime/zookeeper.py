@@ -9,12 +9,12 @@ from pathlib import Path
 from odradek.ensemble.server import Doors, NewContext, ZookeeperServer
 from odradek.memory import begin_start, calm_collector
 from odradek.ports import Address
-from odradek.runtime.chance import SystemRandom
-from odradek.runtime.clock import SystemClock
-from odradek.runtime.descriptors import use_all_descriptors
-from odradek.runtime.journal import SqliteJournal
+from odradek.runtime.doors.chance import SystemRandom
+from odradek.runtime.doors.clock import SystemClock
+from odradek.runtime.doors.descriptors import use_all_descriptors
+from odradek.runtime.doors.journal import SqliteJournal
+from odradek.runtime.doors.network import SystemNetwork
 from odradek.runtime.loop import run_server
-from odradek.runtime.network import SystemNetwork
 from odradek.zookeeper.server.settings import ServerSettings
 
 

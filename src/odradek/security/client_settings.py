@@ -9,12 +9,12 @@ from typing import Final, NamedTuple
 
 from odradek.config.listeners import HAS_SASL, HAS_TLS, MECHANISMS, NOT_SPOKEN, SecurityProtocol
 from odradek.model.errors import InvalidSetting
+from odradek.security.certificates.tls_settings import TlsSettings, tls_settings
 from odradek.security.jaas import OAUTHBEARER, PLAIN, LoginModule, parse_jaas
-from odradek.security.mechanism import ClientMechanism, NewClientMechanism
-from odradek.security.plain import PlainClient
-from odradek.security.scram import SCRAMS
-from odradek.security.scram_client import ScramClient
-from odradek.security.tls_settings import TlsSettings, tls_settings
+from odradek.security.mechanisms.mechanism import ClientMechanism, NewClientMechanism
+from odradek.security.mechanisms.plain import PlainClient
+from odradek.security.mechanisms.scram import SCRAMS
+from odradek.security.mechanisms.scram_client import ScramClient
 from odradek.security.token_endpoint import SETTING, TokenEndpoint, token_endpoint
 
 PROTOCOL: Final = "security.protocol"

@@ -5,7 +5,14 @@ from typing import Final, NamedTuple
 
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.security.errors import UnsupportedMechanism
-from odradek.security.scram import BY_NUMBER, ROUNDS_MAX, ROUNDS_MIN, SCRAMS, Scram, ScramCredential
+from odradek.security.mechanisms.scram import (
+    BY_NUMBER,
+    ROUNDS_MAX,
+    ROUNDS_MIN,
+    SCRAMS,
+    Scram,
+    ScramCredential,
+)
 
 SALT_BYTES_MAX: Final = 1_024
 

@@ -5,11 +5,11 @@ from typing import Final, NamedTuple
 
 from odradek.config.kinds import Secret
 from odradek.model.errors import InvalidSetting
-from odradek.security.digest_md5 import DigestClient
+from odradek.security.certificates.tls_contexts import Read
+from odradek.security.certificates.tls_settings import Store, TlsSettings, tls_settings
 from odradek.security.jaas_file import name_and_password
-from odradek.security.mechanism import NewClientMechanism
-from odradek.security.tls_contexts import Read
-from odradek.security.tls_settings import Store, TlsSettings, tls_settings
+from odradek.security.mechanisms.digest_md5 import DigestClient
+from odradek.security.mechanisms.mechanism import NewClientMechanism
 
 PREFIX: Final = "zookeeper."
 JAAS_FILE: Final = "java.security.auth.login.config"

@@ -11,8 +11,8 @@ from itertools import chain, islice
 from types import FrameType
 from typing import Final, NoReturn
 
+from odradek.sim.doors.loop import Livelock
 from odradek.sim.lines import LinesSeen
-from odradek.sim.loop import Livelock
 from odradek.sim.simulation import Outcome
 
 RUNS_PER_PROCESS: Final = 50  # then a fresh one takes over, with fresh memory

@@ -16,11 +16,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from odradek.sim.cluster_scenario import STAGED, ClusterScenario
 from odradek.sim.invariants import Violation
-from odradek.sim.scenario import Scenario
+from odradek.sim.scenarios.cluster import STAGED, ClusterScenario
+from odradek.sim.scenarios.scenario import Scenario
 from odradek.sim.simulation import Outcome, turning
-from odradek.sim.worlds.cluster_known_mistakes import KNOWN, knobs_of
+from odradek.sim.worlds.cluster.mistakes.known import KNOWN, knobs_of
 
 __all__ = ["KNOWN", "conversations", "converse"]
 

@@ -5,13 +5,13 @@ from functools import partial
 from typing import ClassVar, Final
 
 from odradek.model.units import Millis
-from odradek.sim.chance import SeededRandom
-from odradek.sim.disk import SimulatedDisk
-from odradek.sim.disk_faults import Fault as DiskFault
+from odradek.sim.doors.chance import SeededRandom
+from odradek.sim.doors.disk import SimulatedDisk
+from odradek.sim.doors.disk_faults import Fault as DiskFault
+from odradek.sim.doors.journal import Ledger
 from odradek.sim.faults import Fault
-from odradek.sim.journal import Ledger
-from odradek.sim.machine import Machine
-from odradek.sim.world import World
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
 
 CALLS_CUT: Final = ("create", "rename", "sync", "sync_directory", "truncate", "unlink", "write")
 CALLS_THAT_FAIL: Final = (*CALLS_CUT, "open", "read")

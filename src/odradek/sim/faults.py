@@ -10,11 +10,11 @@ while; `heal` ends those that have not.
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
-from odradek.sim.chance import SeededRandom
-from odradek.sim.loop import SECOND
-from odradek.sim.machine import Machine
-from odradek.sim.wires import WINDOW_BYTES, Link
-from odradek.sim.world import World
+from odradek.sim.doors.chance import SeededRandom
+from odradek.sim.doors.loop import SECOND
+from odradek.sim.doors.wires import WINDOW_BYTES, Link
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
 
 MILLI: Final = SECOND // 1_000
 OUTAGE_MILLIS: Final = (1, 30_000)  # how long things stay broken; short ones are likelier

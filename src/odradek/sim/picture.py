@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import Final, NamedTuple
 
-from odradek.sim.broker_machine import name_of
 from odradek.sim.history import Event
+from odradek.sim.stage.broker_machine import name_of
 
 STATE: Final = "partition.state"
 """Partition, leader or -1, leader epoch, ISR: noted whenever the tree has another."""

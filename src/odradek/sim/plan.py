@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Final, NamedTuple
 
-from odradek.sim.chance import SeededRandom
-from odradek.sim.loop import SECOND
+from odradek.sim.doors.chance import SeededRandom
+from odradek.sim.doors.loop import SECOND
 
 PERIODS: Final = tuple(seconds * SECOND for seconds in (1, 3, 10, 30))
 QUIET_ONE_IN: Final = 12  # so many runs to one without a fault

@@ -17,12 +17,12 @@ from functools import partial
 from types import ModuleType
 from typing import ClassVar, Final, NamedTuple
 
+from odradek.sim.doors.loop import SECOND, Deadlock, Livelock
 from odradek.sim.faults import Fault
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant, Violation
-from odradek.sim.loop import SECOND, Deadlock, Livelock
 from odradek.sim.plan import Plan, draw_plan
-from odradek.sim.world import World, uncollected
+from odradek.sim.stage.world import World, uncollected
 
 DRIFT_MAX: Final = 2_000  # microseconds in each second: what a bad quartz does tenfold
 SKEW_MICROS_MAX: Final = 600 * SECOND

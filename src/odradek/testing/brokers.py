@@ -12,14 +12,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
-from odradek.client import admin
+from odradek.client.admin import admin
+from odradek.client.admin.operations import Wanted, operate
 from odradek.client.cluster import ClientDeps, Cluster
-from odradek.client.operations import Wanted, operate
 from odradek.model.admin_operations import CONTROLLER_MOVE
 from odradek.model.counting import counted
 from odradek.model.errors import BrokerError, ErrorCode
-from odradek.runtime.clock import SystemClock
-from odradek.runtime.network import SystemNetwork
+from odradek.runtime.doors.clock import SystemClock
+from odradek.runtime.doors.network import SystemNetwork
 from odradek.testing.errors import WrongCall
 from odradek.testing.events import Events
 from odradek.testing.faulty_network import Links

@@ -12,8 +12,8 @@ from typing import Final
 
 from odradek.model.units import SECOND, Bytes, Millis, Timestamp
 from odradek.ports import File, Lock
-from odradek.runtime.disk import Buffer, SystemDisk, SystemFile, SystemLock
-from odradek.sim.disk_faults import DiskFaults, Fault, raise_error
+from odradek.runtime.doors.disk import Buffer, SystemDisk, SystemFile, SystemLock
+from odradek.sim.doors.disk_faults import DiskFaults, Fault, raise_error
 
 GROWS: Final = frozenset({"create", "write", "allocate", "make_directory", "link"})
 """Calls that need room."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from odradek.ports import Address, Chunk, Listener, Receiver, Stream, size_of
-from odradek.runtime.network import SystemNetwork
+from odradek.runtime.doors.network import SystemNetwork
 
 CLIENTS: Final = "clients"
 """All that connect and are no members."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from odradek.broker.broker import Broker
 from odradek.metadata.image import PartitionImage
 from odradek.model.units import SECOND, Millis
-from odradek.sim.disk_faults import Fault
+from odradek.sim.doors.disk_faults import Fault
 from odradek.testing.brokers import CLIENT, Brokers, Seen
 from odradek.testing.errors import WrongCall
 from odradek.testing.faulty_disk import GROWS

@@ -8,8 +8,8 @@ from odradek.ensemble.server import Doors, ZookeeperServer
 from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.model.ids import BrokerId
 from odradek.ports import Address
-from odradek.runtime.chance import SystemRandom
-from odradek.runtime.clock import SystemClock
+from odradek.runtime.doors.chance import SystemRandom
+from odradek.runtime.doors.clock import SystemClock
 from odradek.testing.faulty_network import MEMBERS, FaultyNetwork, Links
 from odradek.testing.journal import MemoryJournal
 from odradek.testing.loop_thread import LoopThread

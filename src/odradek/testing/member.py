@@ -15,12 +15,12 @@ from odradek.broker.doors import Dir, Doors
 from odradek.config.broker import BrokerConfig
 from odradek.config.findings import Given, Severity
 from odradek.config.sources import examine
-from odradek.runtime.chance import SystemRandom
-from odradek.runtime.clock import SystemClock
-from odradek.runtime.in_thread import in_thread
+from odradek.runtime.doors.chance import SystemRandom
+from odradek.runtime.doors.clock import SystemClock
+from odradek.runtime.doors.in_thread import in_thread
+from odradek.runtime.doors.worker import ThreadWorker
 from odradek.runtime.process_figures import process_figures
-from odradek.runtime.worker import ThreadWorker
-from odradek.sim.disk_faults import DiskFaults
+from odradek.sim.doors.disk_faults import DiskFaults
 from odradek.testing.brokers import CLIENT, HOST
 from odradek.testing.errors import WrongCall
 from odradek.testing.faulty_disk import FaultyDisk

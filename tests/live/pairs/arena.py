@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple, Self, TypeVar
 from odradek.client.addresses import addresses
 from odradek.client.cluster import ClientDeps, Cluster
 from odradek.model.ids import TopicPartition
-from odradek.runtime.clock import SystemClock
-from odradek.runtime.network import SystemNetwork
+from odradek.runtime.doors.clock import SystemClock
+from odradek.runtime.doors.network import SystemNetwork
 from tests.live.cluster import ClusterBroker, LiveCluster
 from tests.live.mounted_disks import MountedDisk, why_not
 

@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from odradek.client.admin import TOPIC, alter_settings, delete_records
+from odradek.client.admin.admin import TOPIC, alter_settings, delete_records
+from odradek.client.admin.placement import reassign
 from odradek.client.cluster import Cluster
-from odradek.client.placement_admin import reassign
 from odradek.model.ids import TopicPartition
 from tests.live.pairs.arena import BROKERS
 from tests.live.pairs.faults import Fault, Heals

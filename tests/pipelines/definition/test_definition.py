@@ -6,13 +6,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from odradek.cli.archive import trigger_of
+from odradek.cli.spark.archive import trigger_of
 from odradek.model.units import Millis
 from odradek.pipelines.definition.definition import Definition, load, parse
 from odradek.pipelines.errors import InvalidOption, PipelineError
 from odradek.pipelines.formats.json_values import JsonValues
-from odradek.pipelines.moving.dead_letters import DeadLetterTable, DeadLetterTopic
-from odradek.pipelines.moving.triggers import Continuous, Every, Once
+from odradek.pipelines.moving.archiving.dead_letters import DeadLetterTable, DeadLetterTopic
+from odradek.pipelines.moving.archiving.triggers import Continuous, Every, Once
 from odradek.pipelines.source.points import OneTime, Time
 
 LEAST: dict[str, Any] = {

@@ -16,9 +16,9 @@ from odradek.pipelines.errors import (
     Unreachable,
     error_of,
 )
-from odradek.pipelines.moving.archive import archive
-from odradek.pipelines.moving.dead_letters import BadRecord
-from odradek.pipelines.moving.triggers import Once
+from odradek.pipelines.moving.archiving.archive import archive
+from odradek.pipelines.moving.archiving.dead_letters import BadRecord
+from odradek.pipelines.moving.archiving.triggers import Once
 from odradek.pipelines.tables.commits import OtherTopic
 from odradek.pipelines.tables.table import CommitConflict, DamagedLog
 from tests.pipelines.moving.archives import archive_of

@@ -13,8 +13,8 @@ from odradek.pipelines.definition.definition import Definition, parse
 from odradek.pipelines.definition.status import status, statuses
 from odradek.pipelines.definition.topics import of_each
 from odradek.pipelines.errors import Away
-from odradek.pipelines.moving.archive import archive
-from odradek.pipelines.moving.triggers import Once
+from odradek.pipelines.moving.archiving.archive import archive
+from odradek.pipelines.moving.archiving.triggers import Once
 from odradek.pipelines.source.options import Selection
 from odradek.pipelines.tables.table import DamagedLog
 from tests.compat.broker_process import OdradekBroker

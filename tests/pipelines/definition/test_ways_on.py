@@ -15,15 +15,15 @@ from odradek.pipelines.definition.follow import follow_new_topics
 from odradek.pipelines.definition.reset import reset
 from odradek.pipelines.definition.status import status
 from odradek.pipelines.errors import DataLoss
-from odradek.pipelines.moving.archive import archive
-from odradek.pipelines.moving.backfill import backfill
-from odradek.pipelines.moving.checks import HOLDS, Check, ReadRows, WriteRows
+from odradek.pipelines.moving.archiving.archive import archive
+from odradek.pipelines.moving.archiving.backfill import backfill
+from odradek.pipelines.moving.archiving.checks import HOLDS, Check, ReadRows, WriteRows
+from odradek.pipelines.moving.archiving.triggers import Once
 from odradek.pipelines.moving.compact import Upkeep, compact
+from odradek.pipelines.moving.comparing.verify import Verify, verify
 from odradek.pipelines.moving.opening import ROWS, OpenTable
-from odradek.pipelines.moving.replay import Replay, replay
-from odradek.pipelines.moving.triggers import Once
+from odradek.pipelines.moving.replaying.replay import Replay, replay
 from odradek.pipelines.moving.values import RAW, RECORD_SCHEMA, Converted
-from odradek.pipelines.moving.verify import Verify, verify
 from odradek.pipelines.positions import OffsetRange, Positions
 from odradek.pipelines.sink.options import SinkOptions
 from odradek.pipelines.source.options import Mode

@@ -18,8 +18,8 @@ import pytest
 from odradek.pipelines.formats.avro_types import as_stored
 from odradek.pipelines.formats.avro_values import AvroValues, avro_values
 from odradek.pipelines.formats.registry import RegistryFailed, SchemaRegistry
+from odradek.pipelines.moving.archiving.tasks import GrowingWriter
 from odradek.pipelines.moving.opening import ROWS, OpenTable
-from odradek.pipelines.moving.tasks import GrowingWriter
 from odradek.pipelines.moving.values import Converted
 from odradek.pipelines.positions import OffsetRange, Positions
 from odradek.pipelines.tables.files import Span

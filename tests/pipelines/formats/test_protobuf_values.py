@@ -12,8 +12,8 @@ from google.protobuf import text_format
 from odradek.pipelines.formats.protobuf_schemas import class_of, message_at
 from odradek.pipelines.formats.protobuf_values import ProtobufValues, indexes_of, protobuf_values
 from odradek.pipelines.formats.registry import RegistryAway, RegistryFailed, SchemaRegistry
+from odradek.pipelines.moving.archiving.tasks import GrowingWriter
 from odradek.pipelines.moving.opening import ROWS, OpenTable
-from odradek.pipelines.moving.tasks import GrowingWriter
 from odradek.pipelines.moving.values import Converted
 from odradek.pipelines.positions import OffsetRange, Positions
 from odradek.pipelines.tables.files import Span

@@ -13,7 +13,7 @@ from odradek.pipelines.formats.json_schema import JsonSchemaValues, json_schema_
 from odradek.pipelines.formats.keys import RegisteredKeys, with_newest
 from odradek.pipelines.formats.protobuf_values import ProtobufValues, protobuf_values
 from odradek.pipelines.formats.registry import SchemaRegistry, WrongSchema
-from odradek.pipelines.moving.tracing import traced
+from odradek.pipelines.moving.archiving.tracing import traced
 from tests.pipelines.formats.protobuf_registry import answer, field, file, framed, message, serving
 from tests.pipelines.formats.records import records
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from odradek.pipelines.moving.archive import Archive, archive
-from odradek.pipelines.moving.dead_letters import DeadLetterTable, DeadLetterTopic
-from odradek.pipelines.moving.redrive import Redrive, redrive
-from odradek.pipelines.moving.triggers import Once
+from odradek.pipelines.moving.archiving.archive import Archive, archive
+from odradek.pipelines.moving.archiving.dead_letters import DeadLetterTable, DeadLetterTopic
+from odradek.pipelines.moving.archiving.triggers import Once
+from odradek.pipelines.moving.replaying.redrive import Redrive, redrive
 from odradek.pipelines.moving.values import RECORD_SCHEMA, Converted
 from odradek.pipelines.sink.options import SinkOptions
 from odradek.pipelines.source.options import Mode, parse

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pyarrow as pa
 from confluent_kafka import Consumer, Message, TopicPartition
 
-from odradek.pipelines.moving.archive import Archive
+from odradek.pipelines.moving.archiving.archive import Archive
 from odradek.pipelines.moving.opening import OpenTable
 from odradek.pipelines.source.options import Mode, SourceOptions, parse
 from odradek.pipelines.tables.rewriting import Rewriting, topics_of

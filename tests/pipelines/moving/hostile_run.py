@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.types import parse
-from odradek.pipelines.moving.dead_letters import DEAD_SCHEMA
+from odradek.pipelines.moving.archiving.dead_letters import DEAD_SCHEMA
+from odradek.pipelines.moving.archiving.tasks import RangeOutput, WriteRange, Written, agreed
 from odradek.pipelines.moving.opening import DEAD, ROWS, OpenTable
 from odradek.pipelines.moving.reports import Account
-from odradek.pipelines.moving.tasks import RangeOutput, WriteRange, Written, agreed
 from odradek.pipelines.moving.values import RECORD_SCHEMA
 from odradek.pipelines.positions import OffsetRange, Positions
 from odradek.pipelines.source.options import Mode

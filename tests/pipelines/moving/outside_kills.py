@@ -20,9 +20,9 @@ from deltalake import DeltaTable
 from odradek.pipelines.formats.changes import Changes
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.types import parse
-from odradek.pipelines.moving.archive import Archive, archive
-from odradek.pipelines.moving.dead_letters import DeadLetterTable
-from odradek.pipelines.moving.triggers import Continuous, Once
+from odradek.pipelines.moving.archiving.archive import Archive, archive
+from odradek.pipelines.moving.archiving.dead_letters import DeadLetterTable
+from odradek.pipelines.moving.archiving.triggers import Continuous, Once
 from odradek.pipelines.tables.location import open_table
 from odradek.pipelines.tables.table import NoSuchTable
 from tests.compat.broker_process import OdradekBroker

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from odradek.pipelines.errors import PipelineError
-from odradek.pipelines.moving.archive import archive
+from odradek.pipelines.moving.archiving.archive import archive
+from odradek.pipelines.moving.archiving.triggers import Once
 from odradek.pipelines.moving.reports import BatchReport
-from odradek.pipelines.moving.triggers import Once
 from tests.pipelines.moving.archives import archive_of, batches_in, records_of, rows_in
 from tests.pipelines.topics import Topics, now_ms
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from odradek.client.blocking import BlockingClient
+from odradek.client.blocking.client import BlockingClient
 from odradek.model.ids import TopicPartition
 from odradek.pipelines.errors import NothingCompared
-from odradek.pipelines.moving.audit import audit_brokers, audit_directories
+from odradek.pipelines.moving.comparing.audit import audit_brokers, audit_directories
 from odradek.pipelines.source.options import Mode
 from odradek.records.batch import headers, read_header, seal
 from odradek.records.build import build_batch

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from odradek.pipelines.errors import PipelineError
-from odradek.pipelines.moving.archive import archive
-from odradek.pipelines.moving.checks import DEAD, DROP, Check
-from odradek.pipelines.moving.dead_letters import DeadLetterTable, DeadLetterTopic
-from odradek.pipelines.moving.triggers import Once
+from odradek.pipelines.moving.archiving.archive import archive
+from odradek.pipelines.moving.archiving.checks import DEAD, DROP, Check
+from odradek.pipelines.moving.archiving.dead_letters import DeadLetterTable, DeadLetterTopic
+from odradek.pipelines.moving.archiving.triggers import Once
 from tests.pipelines.moving.archiver import SevenIsDead
 from tests.pipelines.moving.archives import archive_of, batches_in, records_of, rows_in
 from tests.pipelines.moving.local_spark import LocalSpark

@@ -6,9 +6,9 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pytest
 
+from odradek.pipelines.moving.archiving.dead_letters import BadRecord
+from odradek.pipelines.moving.archiving.tasks import WriteRange
 from odradek.pipelines.moving.compact import merge_small
-from odradek.pipelines.moving.dead_letters import BadRecord
-from odradek.pipelines.moving.tasks import WriteRange
 from odradek.pipelines.positions import OffsetRange
 from tests.pipelines.moving.archives import batches_in
 from tests.pipelines.moving.hostile_run import FORMATS, SOURCE, TOPIC_ID, Run, hostile_run, written

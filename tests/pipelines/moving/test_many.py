@@ -14,11 +14,11 @@ from odradek.pipelines.definition.definition import Definition, parse
 from odradek.pipelines.definition.sections import WrongFile
 from odradek.pipelines.definition.topics import chosen, of_each, of_topic
 from odradek.pipelines.errors import InvalidOption, PipelineError
-from odradek.pipelines.moving import many
-from odradek.pipelines.moving.archive import Archive
-from odradek.pipelines.moving.many import TablesFailed, archive_each
+from odradek.pipelines.moving.archiving import many
+from odradek.pipelines.moving.archiving.archive import Archive
+from odradek.pipelines.moving.archiving.many import TablesFailed, archive_each
+from odradek.pipelines.moving.archiving.triggers import Continuous, Once
 from odradek.pipelines.moving.reports import Account, BatchReport
-from odradek.pipelines.moving.triggers import Continuous, Once
 from odradek.pipelines.moving.values import RAW, Converted
 from tests.pipelines.moving.archives import batches_in, rows_in
 from tests.pipelines.moving.local_spark import LocalSpark

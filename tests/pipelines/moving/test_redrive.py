@@ -9,12 +9,16 @@ import pytest
 from deltalake import DeltaTable
 
 from odradek.pipelines.errors import InvalidOption, PipelineError
-from odradek.pipelines.moving.archive import Archive, archive
-from odradek.pipelines.moving.backfill import backfill
-from odradek.pipelines.moving.dead_letters import DeadLetters, DeadLetterTable, DeadLetterTopic
-from odradek.pipelines.moving.redrive import Redrive, redrive
-from odradek.pipelines.moving.redrive_once import Letters, redrive_once
-from odradek.pipelines.moving.triggers import Once
+from odradek.pipelines.moving.archiving.archive import Archive, archive
+from odradek.pipelines.moving.archiving.backfill import backfill
+from odradek.pipelines.moving.archiving.dead_letters import (
+    DeadLetters,
+    DeadLetterTable,
+    DeadLetterTopic,
+)
+from odradek.pipelines.moving.archiving.triggers import Once
+from odradek.pipelines.moving.replaying.redrive import Redrive, redrive
+from odradek.pipelines.moving.replaying.redrive_once import Letters, redrive_once
 from odradek.pipelines.sink.options import SinkOptions
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import Mode, SourceOptions

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from odradek.pipelines.errors import PipelineError
-from odradek.pipelines.moving.archive import archive
-from odradek.pipelines.moving.pieces import Replayed
-from odradek.pipelines.moving.replay import Replay, replay
-from odradek.pipelines.moving.triggers import Once
+from odradek.pipelines.moving.archiving.archive import archive
+from odradek.pipelines.moving.archiving.triggers import Once
+from odradek.pipelines.moving.replaying.pieces import Replayed
+from odradek.pipelines.moving.replaying.replay import Replay, replay
 from odradek.pipelines.sink.options import SinkOptions, parse
 from tests.pipelines.moving.archives import archive_of
 from tests.pipelines.reading import committed

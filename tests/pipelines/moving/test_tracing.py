@@ -9,7 +9,7 @@ import pytest
 
 from odradek.pipelines.errors import PipelineError
 from odradek.pipelines.formats.registry import RegistryAway
-from odradek.pipelines.moving.tracing import Mistake, traced
+from odradek.pipelines.moving.archiving.tracing import Mistake, traced
 from odradek.pipelines.moving.values import Converted
 from odradek.pipelines.tables.table import TableRefused
 from tests.pipelines.formats.records import records as records_from

@@ -6,12 +6,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from odradek.pipelines.moving.archive import Archive, archive
-from odradek.pipelines.moving.backfill import backfill
+from odradek.pipelines.moving.archiving.archive import Archive, archive
+from odradek.pipelines.moving.archiving.backfill import backfill
+from odradek.pipelines.moving.archiving.triggers import Once
 from odradek.pipelines.moving.compact import Upkeep, compact
 from odradek.pipelines.moving.opening import ROWS, OpenTable
-from odradek.pipelines.moving.replay import Replay, replay
-from odradek.pipelines.moving.triggers import Once
+from odradek.pipelines.moving.replaying.replay import Replay, replay
 from odradek.pipelines.moving.values import RECORD_SCHEMA, Converted
 from odradek.pipelines.sink.options import parse
 from odradek.pipelines.source.options import Mode

@@ -9,10 +9,10 @@ import pytest
 from confluent_kafka import TopicPartition
 
 from odradek.pipelines.errors import NothingCompared, PipelineError
-from odradek.pipelines.moving.archive import Archive, archive
+from odradek.pipelines.moving.archiving.archive import Archive, archive
+from odradek.pipelines.moving.archiving.triggers import Once
+from odradek.pipelines.moving.comparing.verify import Verify, verify
 from odradek.pipelines.moving.opening import ROWS, OpenTable
-from odradek.pipelines.moving.triggers import Once
-from odradek.pipelines.moving.verify import Verify, verify
 from odradek.pipelines.source.options import Mode
 from odradek.pipelines.tables.rewriting import Rewriting, topics_of
 from odradek.pipelines.tables.table import Change

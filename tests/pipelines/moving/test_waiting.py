@@ -21,11 +21,11 @@ from odradek.pipelines.formats.registry import (
     SchemaRegistry,
     schema_by_id,
 )
-from odradek.pipelines.moving import waiting
-from odradek.pipelines.moving.archive import Archive, archive
+from odradek.pipelines.moving.archiving import waiting
+from odradek.pipelines.moving.archiving.archive import Archive, archive
+from odradek.pipelines.moving.archiving.triggers import Continuous, Once
+from odradek.pipelines.moving.archiving.waiting import Waiting
 from odradek.pipelines.moving.reports import BatchReport
-from odradek.pipelines.moving.triggers import Continuous, Once
-from odradek.pipelines.moving.waiting import Waiting
 from odradek.pipelines.tables import object_store
 from tests.compat.broker_process import OdradekBroker
 from tests.pipelines.moving.archives import archive_of, rows_in

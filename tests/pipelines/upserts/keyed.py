@@ -13,12 +13,12 @@ import pyarrow as pa
 from odradek.pipelines.formats.changes import Changes
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.types import parse
+from odradek.pipelines.moving.archiving.steps import Step
+from odradek.pipelines.moving.archiving.tasks import RangeOutput, WriteRange, Written, agreed
+from odradek.pipelines.moving.archiving.upsert import Upsert, changing
 from odradek.pipelines.moving.compact import merge_small
 from odradek.pipelines.moving.opening import ROWS, OpenTable
 from odradek.pipelines.moving.reports import Account
-from odradek.pipelines.moving.steps import Step
-from odradek.pipelines.moving.tasks import RangeOutput, WriteRange, Written, agreed
-from odradek.pipelines.moving.upsert import Upsert, changing
 from odradek.pipelines.moving.values import RECORD_SCHEMA, Values
 from odradek.pipelines.positions import OffsetRange, Positions, TopicPositions
 from odradek.pipelines.tables.files import DataFile, Span

@@ -12,7 +12,7 @@ from odradek.pipelines.formats.changes import Changes
 from odradek.pipelines.formats.debezium import PLACEHOLDER, Debezium
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.types import parse
-from odradek.pipelines.moving.truncates import Truncates
+from odradek.pipelines.moving.archiving.truncates import Truncates
 from tests.pipelines.definition.test_definition import read
 from tests.pipelines.upserts.keyed import FORMATS, KeyedTable, Record, place_of, records_at
 

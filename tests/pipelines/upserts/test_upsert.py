@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odradek.pipelines.moving.dead_letters import BadRecord
+from odradek.pipelines.moving.archiving.dead_letters import BadRecord
 from odradek.pipelines.tables.keys import bounds_of, within
 from tests.pipelines.tables.owners import require
 from tests.pipelines.upserts.keyed import FORMATS, KeyedTable, Record, place_of, rows_of_others

@@ -10,16 +10,16 @@ import pytest
 from odradek.pipelines.formats.changes import Changes
 from odradek.pipelines.formats.json_values import JsonValues
 from odradek.pipelines.formats.types import parse
-from odradek.pipelines.moving.archive import Archive, archive
-from odradek.pipelines.moving.backfill import backfill
-from odradek.pipelines.moving.dead_letters import BadRecord, DeadLetterTable
+from odradek.pipelines.moving.archiving.archive import Archive, archive
+from odradek.pipelines.moving.archiving.backfill import backfill
+from odradek.pipelines.moving.archiving.dead_letters import BadRecord, DeadLetterTable
+from odradek.pipelines.moving.archiving.triggers import Once
+from odradek.pipelines.moving.comparing.verify import DIFFERENT, EXTRA, GAP, Verify, verify
+from odradek.pipelines.moving.comparing.verify_keys import verify_keys
 from odradek.pipelines.moving.opening import ROWS, OpenTable
-from odradek.pipelines.moving.replay import Replay, replay
+from odradek.pipelines.moving.replaying.replay import Replay, replay
 from odradek.pipelines.moving.reports import Account
-from odradek.pipelines.moving.triggers import Once
 from odradek.pipelines.moving.values import RAW
-from odradek.pipelines.moving.verify import DIFFERENT, EXTRA, GAP, Verify, verify
-from odradek.pipelines.moving.verify_keys import verify_keys
 from odradek.pipelines.sink.options import SinkOptions
 from odradek.pipelines.tables.files import DataFile
 from odradek.pipelines.tables.keys import Sorted, keys_of

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from odradek.sim.cluster_scenario import STAGED, ClusterScenario
+from odradek.sim.scenarios.cluster import STAGED, ClusterScenario
 
 
 @pytest.fixture(params=[1, 2, 3])
@@ -18,4 +18,4 @@ def t(request: pytest.FixtureRequest) -> Iterator[ClusterScenario]:
 @pytest.fixture
 def _nothing_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is in the page cache is believed until somebody asks for it again."""
-    monkeypatch.setattr("odradek.sim.disk.SimulatedFile.is_cached", lambda *_: False)
+    monkeypatch.setattr("odradek.sim.doors.disk.SimulatedFile.is_cached", lambda *_: False)

@@ -9,7 +9,7 @@ from odradek.metadata.znodes.controller import (
 )
 from odradek.model.ids import BrokerId
 from odradek.model.positions import ControllerEpoch
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.scenarios.cluster import ClusterScenario
 
 
 def wish(t: ClusterScenario, broker: int, *, epoch: int | None = None, name: str = "a") -> None:

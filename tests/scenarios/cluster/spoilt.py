@@ -1,6 +1,6 @@
 """Bits that turn on a broker's disk, and what its replica has by then."""
 
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.scenarios.cluster import ClusterScenario
 
 MAGIC_AT = 16
 """In the header of a batch: with another value nothing tells where the batch ends."""

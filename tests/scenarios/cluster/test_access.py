@@ -5,14 +5,14 @@ from typing import Any, Final
 
 from odradek.access.decisions import Caller
 from odradek.access.filters import Filter
-from odradek.client import access_rules
-from odradek.client.access_rules import AccessRule
+from odradek.client.admin import access_rules
+from odradek.client.admin.access_rules import AccessRule
 from odradek.metadata.znodes.acls import AclsChangeZnode, AclsZnode
 from odradek.model.access import Effect, Operation, ResourceType, Rule
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
-from odradek.sim.cluster_scenario import ClusterScenario, staged
-from odradek.sim.scenario_users import ROOT, User, listeners, settings_with_users
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
+from odradek.sim.stage.users import ROOT, User, listeners, settings_with_users
 from odradek.wire.messages.controlled_shutdown import ControlledShutdownRequest
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.wire.messages.heartbeat import HeartbeatRequest

@@ -1,9 +1,9 @@
 """Which broker is the controller, as far as that is known."""
 
-from odradek.cli.acting_controller import Seen, acting_controller
-from odradek.sim.cluster_scenario import ClusterScenario
-from odradek.sim.scenario_clients import Client
-from odradek.sim.zookeeper_machine import ZOOKEEPER
+from odradek.cli.reaching.acting_controller import Seen, acting_controller
+from odradek.sim.scenarios.cluster import ClusterScenario
+from odradek.sim.stage.clients import Client
+from odradek.sim.stage.zookeeper_machine import ZOOKEEPER
 
 
 def seen(operator: Client, last: int = -1) -> Seen:

@@ -3,7 +3,7 @@
 from odradek.metadata.znodes.admin import ReassignPartitionsZnode
 from odradek.metadata.znodes.topic import TopicZnode
 from odradek.model.ids import BrokerId, TopicPartition
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.scenarios.cluster import ClusterScenario
 from tests.scenarios.cluster.test_znodes import mistype_under_another, move_away, remove
 
 PATH = ReassignPartitionsZnode.PATH

@@ -6,9 +6,9 @@ from odradek.client.cluster import Cluster
 from odradek.client.connection import Connection
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
-from odradek.sim.cluster_scenario import ClusterScenario, staged
-from odradek.sim.disk_faults import Fault
-from odradek.sim.scenario_clients import Client
+from odradek.sim.doors.disk_faults import Fault
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
+from odradek.sim.stage.clients import Client
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest
 from tests.samples.transactions import one_record
 

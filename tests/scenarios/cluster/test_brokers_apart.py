@@ -1,7 +1,7 @@
 """Two brokers that reach ZooKeeper and clients, and not each other."""
 
-from odradek.cli import cluster_health
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.cli.brokers import cluster_health
+from odradek.sim.scenarios.cluster import ClusterScenario
 
 
 def test_brokers_apart_are_named_while_nothing_is_written(t: ClusterScenario) -> None:

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
+from odradek.client.admin.operations import Wanted, operate
 from odradek.client.errors import Refused
-from odradek.client.operations import Wanted, operate
 from odradek.model.admin_operations import CLIENTS_WATCH
 from odradek.model.ids import BrokerId
-from odradek.sim.cluster_scenario import ClusterScenario
-from odradek.sim.scenario_clients import Client
+from odradek.sim.scenarios.cluster import ClusterScenario
+from odradek.sim.stage.clients import Client
 from tests.scenarios.cluster.test_quotas import is_limited, limits
 
 

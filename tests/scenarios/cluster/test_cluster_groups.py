@@ -4,7 +4,7 @@ import pytest
 
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
-from odradek.sim.cluster_scenario import ClusterScenario, staged
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,

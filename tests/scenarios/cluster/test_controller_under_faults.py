@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.scenarios.cluster import ClusterScenario
 from tests.scenarios.cluster.placed import is_tidy, wish
 
 STEPS = 25

@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.client import admin, member
+from odradek.client.admin import admin
 from odradek.client.coordinators import (
     COORDINATOR_VERSION,
     TRANSACTION,
@@ -11,13 +11,14 @@ from odradek.client.coordinators import (
 )
 from odradek.client.coordinators import GROUP as GROUP_KIND
 from odradek.client.errors import Refused
-from odradek.client.group_offsets import committed_request, read_committed
+from odradek.client.records import member
+from odradek.client.records.group_offsets import committed_request, read_committed
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.peers.errors import ConnectionGone
-from odradek.sim.broker_machine import PORT, name_of
-from odradek.sim.cluster_scenario import ClusterScenario
-from odradek.sim.scenario_clients import Client
+from odradek.sim.scenarios.cluster import ClusterScenario
+from odradek.sim.stage.broker_machine import PORT, name_of
+from odradek.sim.stage.clients import Client
 
 ORDERS = TopicPartition("orders", 0)
 GROUP = "readers"

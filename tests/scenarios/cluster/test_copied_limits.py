@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from odradek.model.errors import ErrorCode
-from odradek.sim.cluster_scenario import ClusterScenario
-from odradek.sim.scenario_operator import Operator
+from odradek.sim.scenarios.cluster import ClusterScenario
+from odradek.sim.scenarios.operator import Operator
 
 LARGE = "x" * 200_000
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.scenarios.cluster import ClusterScenario
 from tests.scenarios.cluster.spoilt import bytes_of, spoil
 
 SICK = 3

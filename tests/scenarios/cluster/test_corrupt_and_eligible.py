@@ -7,8 +7,8 @@ more, may be the same broker, or may lose the one that it has chosen.
 import pytest
 
 from odradek.model.errors import ErrorCode
-from odradek.sim.broker_machine import name_of
-from odradek.sim.cluster_scenario import ClusterScenario, staged
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
+from odradek.sim.stage.broker_machine import name_of
 from tests.scenarios.cluster.placed import move, other_than
 from tests.scenarios.cluster.spoilt import bytes_of, spoil
 from tests.scenarios.cluster.test_corrupt_batches import fetched

@@ -4,7 +4,7 @@ import pytest
 
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.scenarios.cluster import ClusterScenario
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from tests.scenarios.cluster.spoilt import bytes_of, spoil
 

@@ -6,11 +6,11 @@ search for a time read logs, too.
 
 import pytest
 
-from odradek.client.list_offsets import offsets_at
-from odradek.client.member import committed
+from odradek.client.records.list_offsets import offsets_at
+from odradek.client.records.member import committed
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
-from odradek.sim.cluster_scenario import ClusterScenario, staged
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
 from tests.scenarios.cluster.spoilt import LAST_BYTE, MAGIC_AT, bytes_of, spoil
 
 GROUPS = "__consumer_offsets"

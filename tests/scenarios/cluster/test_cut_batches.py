@@ -2,7 +2,7 @@
 
 from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.model.ids import BrokerId
-from odradek.sim.cluster_scenario import ClusterScenario, staged
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
 from odradek.zookeeper.protocol.codes import ANY_VERSION
 
 QUIET = {"auto.leader.rebalance.enable": "false"}

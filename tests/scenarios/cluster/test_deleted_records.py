@@ -4,12 +4,12 @@ Its answer waits for all who may: the ISR, and those who are eligible. Who else 
 same before it can join the ISR, and so before it may lead.
 """
 
-from odradek.client import admin
+from odradek.client.admin import admin
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
-from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker, staged
-from odradek.sim.disk_faults import Fault
-from odradek.sim.scenario_operator import Operator
+from odradek.sim.doors.disk_faults import Fault
+from odradek.sim.scenarios.cluster import ClusterScenario, NumberedBroker, staged
+from odradek.sim.scenarios.operator import Operator
 from tests.scenarios.cluster.placed import move, other_than
 
 ORDERS = TopicPartition("orders", 0)

@@ -2,19 +2,19 @@
 
 import pytest
 
-from odradek.client.list_offsets import offsets_at
-from odradek.client.offsets import EARLIEST
-from odradek.client.reader import Reader
+from odradek.client.records.list_offsets import offsets_at
+from odradek.client.records.offsets import EARLIEST
+from odradek.client.records.reader import Reader
 from odradek.model.admin_operations import LOG_DIR_REPLACE
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.units import Millis
 from odradek.records.build import build_batch
 from odradek.records.record import Record
-from odradek.sim.broker_machine import DISKS
-from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker
-from odradek.sim.scenario_clients import Client
-from odradek.sim.zookeeper_machine import ZOOKEEPER
+from odradek.sim.scenarios.cluster import ClusterScenario, NumberedBroker
+from odradek.sim.stage.broker_machine import DISKS
+from odradek.sim.stage.clients import Client
+from odradek.sim.stage.zookeeper_machine import ZOOKEEPER
 from odradek.storage.files.names import CLEAN_SHUTDOWN
 from odradek.wire.messages.produce import (
     PartitionProduceData,

@@ -5,9 +5,9 @@ import pytest
 from odradek.metadata.znodes.admin import DeleteTopicZnode
 from odradek.model.errors import ErrorCode
 from odradek.model.units import Millis
-from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker, staged
-from odradek.sim.disk_faults import Fault
-from odradek.sim.scenario_clients import Client
+from odradek.sim.doors.disk_faults import Fault
+from odradek.sim.scenarios.cluster import ClusterScenario, NumberedBroker, staged
+from odradek.sim.stage.clients import Client
 
 SLOW = {"replica.alter.log.dirs.io.max.bytes.per.second": "100"}
 """A copy takes seconds, so that something can happen meanwhile."""

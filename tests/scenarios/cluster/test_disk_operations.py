@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from odradek.client import admin
+from odradek.client.admin import admin
 from odradek.client.errors import Refused
 from odradek.model.admin_operations import (
     LOG_DIR_CORDON,
@@ -17,9 +17,9 @@ from odradek.model.admin_operations import (
 )
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
-from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker
-from odradek.sim.disk_faults import Fault
-from odradek.sim.scenario_clients import Client
+from odradek.sim.doors.disk_faults import Fault
+from odradek.sim.scenarios.cluster import ClusterScenario, NumberedBroker
+from odradek.sim.stage.clients import Client
 from odradek.wire.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
     DescribeLogDirsResult,

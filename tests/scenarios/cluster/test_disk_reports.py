@@ -12,9 +12,9 @@ import pytest
 from odradek.metadata.znodes.admin import LogDirEventZnode
 from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.model.ids import BrokerId
-from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker
-from odradek.sim.scenario_operator import Operator
-from odradek.sim.zookeeper_machine import ZOOKEEPER
+from odradek.sim.scenarios.cluster import ClusterScenario, NumberedBroker
+from odradek.sim.scenarios.operator import Operator
+from odradek.sim.stage.zookeeper_machine import ZOOKEEPER
 from tests.scenarios.cluster.test_hand_over_points import POINTS, HandOver
 
 

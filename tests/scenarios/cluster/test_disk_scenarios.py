@@ -4,9 +4,9 @@ import pytest
 
 from odradek.metadata.znodes.admin import LogDirEventZnode
 from odradek.model.errors import ErrorCode
-from odradek.sim.broker_machine import DISKS
-from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker, staged
-from odradek.sim.scenario_operator import Operator
+from odradek.sim.scenarios.cluster import ClusterScenario, NumberedBroker, staged
+from odradek.sim.scenarios.operator import Operator
+from odradek.sim.stage.broker_machine import DISKS
 
 
 def with_a_failed_dir(

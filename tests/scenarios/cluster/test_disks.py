@@ -5,10 +5,10 @@ from structlog.testing import capture_logs
 
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
-from odradek.sim.broker_machine import DISKS
-from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker
-from odradek.sim.scenario_clients import Client
-from odradek.sim.zookeeper_machine import ZOOKEEPER
+from odradek.sim.scenarios.cluster import ClusterScenario, NumberedBroker
+from odradek.sim.stage.broker_machine import DISKS
+from odradek.sim.stage.clients import Client
+from odradek.sim.stage.zookeeper_machine import ZOOKEEPER
 
 
 def error_at(broker: NumberedBroker, topic: str) -> ErrorCode:

@@ -1,8 +1,9 @@
 """Two drains of one broker at once."""
 
-from odradek.cli import broker_drain, cordon
-from odradek.sim.cluster_scenario import ClusterScenario, staged
-from odradek.sim.scenario_operator import Operator
+from odradek.cli.brokers import broker_drain
+from odradek.cli.replicas import cordon
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
+from odradek.sim.scenarios.operator import Operator
 from tests.scenarios.cluster.test_throttled_moves import FINE, filled
 
 RATE = "follower.replication.throttled.rate"

@@ -1,9 +1,9 @@
 """Settings that change, and topics that are made again, while something else is under way."""
 
-from odradek.client import admin
+from odradek.client.admin import admin
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
-from odradek.sim.cluster_scenario import ClusterScenario, staged
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
 from tests.scenarios.cluster.placed import move, other_than
 
 ORDERS = TopicPartition("orders", 0)

@@ -8,8 +8,8 @@ from odradek.metadata.znodes.admin import PreferredElectionZnode
 from odradek.metadata.znodes.cluster import ControllerEpochZnode
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
-from odradek.sim.broker_machine import PORT, name_of
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.scenarios.cluster import ClusterScenario
+from odradek.sim.stage.broker_machine import PORT, name_of
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.zookeeper.protocol.codes import Permission
 from odradek.zookeeper.protocol.jute import ANYONE, OPEN_ACL, Acl

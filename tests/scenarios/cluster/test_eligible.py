@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from odradek.client.placement_admin import reassign
+from odradek.client.admin.placement import reassign
 from odradek.metadata.znodes.admin import ReassignPartitionsZnode
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
-from odradek.sim.broker_machine import name_of
-from odradek.sim.cluster_scenario import ClusterScenario, staged
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
+from odradek.sim.stage.broker_machine import name_of
 from tests.scenarios.cluster.placed import move, other_than
 
 ORDERS = TopicPartition("orders", 0)

@@ -9,9 +9,9 @@ from odradek.metadata.znodes.broker import BrokerIdsZnode
 from odradek.model.errors import BrokerError
 from odradek.model.ids import BrokerId
 from odradek.model.units import Millis
-from odradek.sim.broker_machine import BrokerMachine
-from odradek.sim.cluster_scenario import ClusterScenario
-from odradek.sim.zookeeper_machine import ZOOKEEPER
+from odradek.sim.scenarios.cluster import ClusterScenario
+from odradek.sim.stage.broker_machine import BrokerMachine
+from odradek.sim.stage.zookeeper_machine import ZOOKEEPER
 from odradek.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,

@@ -4,8 +4,8 @@ from odradek.client.cluster import Cluster
 from odradek.metadata.znodes.cluster import FeatureZnode
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
-from odradek.sim.cluster_scenario import ClusterScenario
-from odradek.sim.zookeeper_machine import ZOOKEEPER
+from odradek.sim.scenarios.cluster import ClusterScenario
+from odradek.sim.stage.zookeeper_machine import ZOOKEEPER
 from odradek.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 
 

@@ -6,10 +6,10 @@ from odradek.metadata.znodes.topic import PartitionStateZnode
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.peers.control_message import ControlRequest
-from odradek.sim.broker_machine import PORT, BrokerMachine, name_of
-from odradek.sim.cluster_scenario import ClusterScenario
-from odradek.sim.scenario_clients import Client
-from odradek.sim.zookeeper_machine import ZOOKEEPER
+from odradek.sim.scenarios.cluster import ClusterScenario
+from odradek.sim.stage.broker_machine import PORT, BrokerMachine, name_of
+from odradek.sim.stage.clients import Client
+from odradek.sim.stage.zookeeper_machine import ZOOKEEPER
 from odradek.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from odradek.wire.messages.alter_partition import (
     AlterPartitionRequest,

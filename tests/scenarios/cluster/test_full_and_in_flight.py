@@ -2,9 +2,9 @@
 
 import errno
 
-from odradek.sim.cluster_scenario import ClusterScenario, staged
-from odradek.sim.disk_faults import Fault
-from odradek.sim.loop import SECOND
+from odradek.sim.doors.disk_faults import Fault
+from odradek.sim.doors.loop import SECOND
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
 from tests.scenarios.cluster.spoilt import bytes_of
 from tests.scenarios.cluster.test_full_disks import MEASURED
 

@@ -5,9 +5,9 @@ from structlog.testing import capture_logs
 from odradek.coordinator.placement import partition_of
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
-from odradek.sim.broker_machine import DISKS
-from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker, staged
-from odradek.sim.scenario_clients import Client
+from odradek.sim.scenarios.cluster import ClusterScenario, NumberedBroker, staged
+from odradek.sim.stage.broker_machine import DISKS
+from odradek.sim.stage.clients import Client
 
 RECORD = "a" * 2_000
 MEASURED = 31

@@ -2,10 +2,10 @@
 
 import pytest
 
-from odradek.client import admin
+from odradek.client.admin import admin
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
-from odradek.sim.cluster_scenario import ClusterScenario, staged
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
 from tests.scenarios.cluster.test_full_disks import (
     MEASURED,
     RECORD,

@@ -16,8 +16,8 @@ from odradek.metadata.znodes.controller import (
     ReadyToServeZnode,
 )
 from odradek.model.ids import BrokerId
-from odradek.sim.cluster_scenario import ClusterScenario
-from odradek.sim.worlds.cluster_view import ClusterView
+from odradek.sim.scenarios.cluster import ClusterScenario
+from odradek.sim.worlds.cluster.view import ClusterView
 from tests.scenarios.cluster.placed import is_tidy, other_than, wish
 
 POINTS: Final = ("wished", "ready", "handed over", "replaced", "recorded")

@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.metadata.znodes.controller import NextControllerZnode
-from odradek.sim.cluster_scenario import ClusterScenario, staged
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
 from tests.scenarios.cluster.placed import await_controller, is_ready, other_than, wish
 
 

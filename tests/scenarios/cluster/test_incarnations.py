@@ -3,9 +3,9 @@
 import pytest
 
 from odradek.model.admin_operations import LOG_DIR_REPLACE
-from odradek.sim.broker_machine import name_of
-from odradek.sim.cluster_scenario import ClusterScenario, staged
-from odradek.sim.scenario_operator import Operator
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
+from odradek.sim.scenarios.operator import Operator
+from odradek.sim.stage.broker_machine import name_of
 
 SETTINGS = {"auto.leader.rebalance.enable": "false"}
 

@@ -1,6 +1,6 @@
 """Cases that Kafka improvement proposals closed: each conversation is one of them."""
 
-from odradek.sim.cluster_scenario import ClusterScenario, staged
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
 
 
 def test_kip_101_two_leaders_die_one_after_the_other(t: ClusterScenario) -> None:

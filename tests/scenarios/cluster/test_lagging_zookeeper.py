@@ -1,8 +1,8 @@
 """A broker whose ZooKeeper server is behind: what it reads is old, and what it hears is late."""
 
 from odradek.model.errors import ErrorCode
-from odradek.sim.cluster_scenario import ClusterScenario, staged
-from odradek.sim.scenario_clients import Client
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
+from odradek.sim.stage.clients import Client
 from tests.scenarios.cluster.test_elections import cast
 
 SHORT = {"log.retention.ms": "10000", "auto.leader.rebalance.enable": "false"}

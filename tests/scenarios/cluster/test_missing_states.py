@@ -2,12 +2,12 @@
 
 from itertools import count
 
-from odradek.cli import cluster_health
-from odradek.cli.cluster_health import NO_LEADER
+from odradek.cli.brokers import cluster_health
+from odradek.cli.brokers.cluster_health import NO_LEADER
 from odradek.controller.health import AS_KNOWN
 from odradek.metadata.znodes.topic import PartitionStateZnode
 from odradek.model.ids import TopicPartition
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.scenarios.cluster import ClusterScenario
 from tests.scenarios.cluster.test_znodes import move_away, remove
 
 ORDERS = TopicPartition("orders", 0)

@@ -1,9 +1,9 @@
 """The operator moves the controller: what clients notice, and what may fail on the way."""
 
-from odradek.cli import cluster_health
+from odradek.cli.brokers import cluster_health
 from odradek.metadata.znodes.admin import DeleteTopicZnode
 from odradek.metadata.znodes.controller import NextControllerZnode
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.scenarios.cluster import ClusterScenario
 from tests.scenarios.cluster.placed import (
     await_controller,
     history,

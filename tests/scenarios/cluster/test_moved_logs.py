@@ -3,11 +3,11 @@
 from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
-from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker, staged
-from odradek.sim.disk_faults import Fault
-from odradek.sim.loop import SECOND
-from odradek.sim.scenario_clients import Client
-from odradek.sim.scenario_operator import Operator
+from odradek.sim.doors.disk_faults import Fault
+from odradek.sim.doors.loop import SECOND
+from odradek.sim.scenarios.cluster import ClusterScenario, NumberedBroker, staged
+from odradek.sim.scenarios.operator import Operator
+from odradek.sim.stage.clients import Client
 from odradek.zookeeper.protocol.codes import ANY_VERSION
 
 SWAPPED = {"flush_before_ack": "true"}

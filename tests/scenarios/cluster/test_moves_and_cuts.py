@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.model.errors import ErrorCode
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.scenarios.cluster import ClusterScenario
 from tests.scenarios.cluster.spoilt import bytes_of
 
 MOVING = 3

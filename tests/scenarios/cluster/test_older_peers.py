@@ -5,7 +5,7 @@ from structlog.testing import capture_logs
 
 from odradek.broker import apis
 from odradek.broker.handlers import fetch
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.scenarios.cluster import ClusterScenario
 
 
 def test_a_leader_that_hangs_up_at_our_fetches_is_named_once(

@@ -2,8 +2,8 @@
 
 import pytest
 
+from odradek.client.admin.operations import Wanted, operate
 from odradek.client.errors import Refused, check
-from odradek.client.operations import Wanted, operate
 from odradek.model.access import Operation
 from odradek.model.admin_operations import (
     CLUSTER_HEALTH,
@@ -14,7 +14,7 @@ from odradek.model.admin_operations import (
 )
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.scenarios.cluster import ClusterScenario
 from odradek.wire.messages.describe_producers import DescribeProducersRequest, TopicRequest
 
 

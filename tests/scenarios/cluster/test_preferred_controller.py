@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from odradek.client import admin
+from odradek.client.admin import admin
+from odradek.client.admin.operations import Wanted, operate
+from odradek.client.admin.placement import reassign
 from odradek.client.errors import Refused
-from odradek.client.operations import Wanted, operate
-from odradek.client.placement_admin import reassign
 from odradek.model.admin_operations import CONTROLLER_MOVE, CONTROLLER_PLACEMENT
 from odradek.model.ids import BrokerId, TopicPartition
-from odradek.sim.cluster_scenario import ClusterScenario, Story, staged
+from odradek.sim.scenarios.cluster import ClusterScenario, Story, staged
 from tests.scenarios.cluster.placed import await_controller, history, refusal
 
 PREFERRED = {"preferred.controller": "true"}

@@ -1,10 +1,10 @@
 """What a leader may say, and when: of records that are written, and of records that are deleted."""
 
-from odradek.client import admin
+from odradek.client.admin import admin
 from odradek.model.ids import TopicPartition
-from odradek.sim.cluster_scenario import ClusterScenario, staged
-from odradek.sim.disk_faults import Fault
-from odradek.sim.loop import SECOND
+from odradek.sim.doors.disk_faults import Fault
+from odradek.sim.doors.loop import SECOND
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
 
 ORDERS = TopicPartition("orders", 0)
 RENAMES = frozenset({"rename"})

@@ -3,8 +3,8 @@
 from typing import Any
 
 from odradek.model.ids import BrokerId
-from odradek.sim.cluster_scenario import ClusterScenario
-from odradek.sim.scenario_clients import Client
+from odradek.sim.scenarios.cluster import ClusterScenario
+from odradek.sim.stage.clients import Client
 from odradek.wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     EntityData,

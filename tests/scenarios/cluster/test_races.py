@@ -4,8 +4,8 @@ from functools import partial
 
 import pytest
 
-from odradek.client import admin
-from odradek.client.placement_admin import Election, elect
+from odradek.client.admin import admin
+from odradek.client.admin.placement import Election, elect
 from odradek.metadata.nouns import Assignment, TopicAssignment
 from odradek.metadata.znodes.admin import LogDirEventZnode
 from odradek.metadata.znodes.settings import (
@@ -17,10 +17,10 @@ from odradek.metadata.znodes.settings import (
 from odradek.metadata.znodes.topic import PartitionStateZnode, TopicZnode
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
-from odradek.sim.broker_machine import BrokerMachine
-from odradek.sim.cluster_scenario import ClusterScenario, staged
-from odradek.sim.scenario_clients import Keeper
-from odradek.sim.zookeeper_machine import ZOOKEEPER
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
+from odradek.sim.stage.broker_machine import BrokerMachine
+from odradek.sim.stage.clients import Keeper
+from odradek.sim.stage.zookeeper_machine import ZOOKEEPER
 from odradek.wire.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,

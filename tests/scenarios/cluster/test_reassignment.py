@@ -6,13 +6,13 @@ from contextlib import suppress
 
 import pytest
 
-from odradek.client.placement_admin import reassign
+from odradek.client.admin.placement import reassign
 from odradek.metadata.znodes.admin import ReassignPartitionsZnode
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
-from odradek.sim.broker_machine import DISKS
-from odradek.sim.cluster_scenario import ClusterScenario, staged
-from odradek.sim.scenario_operator import Operator
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
+from odradek.sim.scenarios.operator import Operator
+from odradek.sim.stage.broker_machine import DISKS
 from tests.scenarios.cluster.placed import await_controller, is_tidy, wish
 
 ORDERS = TopicPartition("orders", 0)

@@ -3,8 +3,8 @@
 import pytest
 
 from odradek.model.admin_operations import LOG_DIR_REPLACE
-from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker, staged
-from odradek.sim.scenario_clients import Client
+from odradek.sim.scenarios.cluster import ClusterScenario, NumberedBroker, staged
+from odradek.sim.stage.clients import Client
 from tests.scenarios.cluster.spoilt import bytes_of, spoil
 from tests.scenarios.cluster.test_full_disks import fill
 

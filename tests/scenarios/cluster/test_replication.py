@@ -1,9 +1,9 @@
 """Leaders, followers and the ISR: what is replicated, and what an acknowledgement is worth."""
 
-from odradek.client.placement_admin import Election, elect
+from odradek.client.admin.placement import Election, elect
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
-from odradek.sim.cluster_scenario import ClusterScenario, staged
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
 
 
 def test_what_is_acknowledged_is_on_every_member_of_the_isr(t: ClusterScenario) -> None:

@@ -10,7 +10,7 @@ from odradek.metadata.znodes.admin import DeleteTopicZnode
 from odradek.metadata.znodes.topic import PartitionStateZnode, TopicZnode
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.scenarios.cluster import ClusterScenario
 
 
 def cast(t: ClusterScenario) -> tuple[int, int, int]:

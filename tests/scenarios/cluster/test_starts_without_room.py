@@ -1,12 +1,12 @@
 """A disk has not a byte of room for the note of where a log begins, and its oldest segment goes."""
 
-from odradek.client.list_offsets import offsets_at
-from odradek.client.offsets import EARLIEST
+from odradek.client.records.list_offsets import offsets_at
+from odradek.client.records.offsets import EARLIEST
 from odradek.model.ids import TopicPartition
-from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker, staged
-from odradek.sim.disk_faults import Fault
-from odradek.sim.loop import SECOND
-from odradek.sim.scenario_clients import Client
+from odradek.sim.doors.disk_faults import Fault
+from odradek.sim.doors.loop import SECOND
+from odradek.sim.scenarios.cluster import ClusterScenario, NumberedBroker, staged
+from odradek.sim.stage.clients import Client
 from tests.scenarios.cluster.test_full_disks import RECORD, fill, give_room
 
 SOON = {"log.retention.check.interval.ms": "10000", "log.dir.hang.timeout.ms": "120000"}

@@ -5,8 +5,8 @@ from structlog.testing import capture_logs
 
 from odradek.metadata.znodes.topic import PartitionStateZnode
 from odradek.model.ids import TopicPartition
-from odradek.sim.cluster_scenario import ClusterScenario
-from odradek.sim.scenario_operator import Operator
+from odradek.sim.scenarios.cluster import ClusterScenario
+from odradek.sim.scenarios.operator import Operator
 from odradek.zookeeper.protocol.codes import Permission
 from odradek.zookeeper.protocol.jute import ANYONE, OPEN_ACL, Acl
 from tests.scenarios.cluster.test_elections import cast

@@ -3,8 +3,8 @@
 import pytest
 
 from odradek.model.errors import ErrorCode
-from odradek.sim.cluster_scenario import ClusterScenario, staged
-from odradek.sim.scenario_operator import Operator
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
+from odradek.sim.scenarios.operator import Operator
 from tests.scenarios.cluster.test_preferred_controller import metric
 
 RATE = 50_000  # bytes in a second

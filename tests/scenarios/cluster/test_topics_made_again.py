@@ -1,6 +1,6 @@
 """A topic that is deleted and made again at once has nothing of the one before."""
 
-from odradek.sim.cluster_scenario import ClusterScenario, staged
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
 from tests.scenarios.cluster.test_elections import cast
 
 

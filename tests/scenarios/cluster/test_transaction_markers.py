@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from odradek.client.offsets import LATEST
+from odradek.client.records.offsets import LATEST
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
-from odradek.sim.cluster_scenario import ClusterScenario, staged
-from odradek.sim.scenario_clients import Client
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
+from odradek.sim.stage.clients import Client
 from odradek.wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from odradek.cli.patience import PatientCluster, Waits
+from odradek.cli.reaching.patience import PatientCluster, Waits
 from odradek.peers.errors import TimedOut
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.scenarios.cluster import ClusterScenario
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 
 SECONDS = 5.0

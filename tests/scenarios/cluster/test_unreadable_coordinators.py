@@ -2,17 +2,19 @@
 
 import pytest
 
-from odradek.cli import cluster_health, naming
-from odradek.client import admin, member, transactions
+from odradek.cli.brokers import cluster_health
+from odradek.cli.reaching import naming
+from odradek.client.admin import admin, transactions
 from odradek.client.coordinators import TRANSACTION
 from odradek.client.errors import UnreadableLog
+from odradek.client.records import member
 from odradek.client.retries import PATIENCE
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.names import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.model.units import SECOND
-from odradek.sim.cluster_scenario import ClusterScenario, staged
-from odradek.sim.scenario_clients import Client
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
+from odradek.sim.stage.clients import Client
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest
 from odradek.wire.messages.list_groups import ListGroupsRequest
 from odradek.wire.messages.list_transactions import ListTransactionsRequest

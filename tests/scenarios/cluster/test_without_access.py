@@ -12,8 +12,8 @@ from odradek.metadata.znodes.settings import (
 )
 from odradek.metadata.znodes.topic import TopicZnode
 from odradek.model.ids import BrokerId, TopicPartition
-from odradek.sim.cluster_scenario import ClusterScenario, staged
-from odradek.sim.zookeeper_machine import ZOOKEEPER
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
+from odradek.sim.stage.zookeeper_machine import ZOOKEEPER
 from odradek.zookeeper.protocol.codes import CreateMode, Permission
 from odradek.zookeeper.protocol.jute import ANYONE, OPEN_ACL, Acl
 from tests.scenarios.cluster.test_elections import cast

@@ -9,10 +9,10 @@ from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.records.build import build_batch
 from odradek.records.record import Record
-from odradek.sim.broker_machine import DISKS
-from odradek.sim.cluster_scenario import ClusterScenario, NumberedBroker, staged
-from odradek.sim.disk_faults import Fault
-from odradek.sim.scenario_clients import Client
+from odradek.sim.doors.disk_faults import Fault
+from odradek.sim.scenarios.cluster import ClusterScenario, NumberedBroker, staged
+from odradek.sim.stage.broker_machine import DISKS
+from odradek.sim.stage.clients import Client
 from odradek.wire.messages.produce import (
     PartitionProduceData,
     ProduceRequest,

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from odradek.client import admin
+from odradek.client.admin import admin
 from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
 from odradek.metadata.znodes.topic import PartitionStateZnode, PartitionZnode, TopicZnode
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition, topic_id_text
-from odradek.sim.cluster_scenario import ClusterScenario, staged
+from odradek.sim.scenarios.cluster import ClusterScenario, staged
 from tests.scenarios.cluster.placed import move
 
 ORDERS = TopicPartition("orders", 0)

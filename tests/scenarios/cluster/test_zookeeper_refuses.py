@@ -2,8 +2,8 @@
 
 import pytest
 
-from odradek.sim.cluster_scenario import ClusterScenario
-from odradek.sim.zookeeper_refusals import REFUSALS, REFUSED, TURNED_AWAY, Refusal
+from odradek.sim.scenarios.cluster import ClusterScenario
+from odradek.sim.stage.zookeeper_refusals import REFUSALS, REFUSED, TURNED_AWAY, Refusal
 
 WAYS = {way.name.replace(" ", "-"): way for way in REFUSALS}
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from odradek.client.access_rules import AccessRule
+from odradek.client.admin.access_rules import AccessRule
 from odradek.model.access import Effect, Operation, Pattern, PatternType, ResourceType, Rule
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
-from odradek.sim.cluster_scenario import ClusterScenario
-from odradek.sim.scenario_users import User
+from odradek.sim.scenarios.cluster import ClusterScenario
+from odradek.sim.stage.users import User
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.wire.schema import Request, Struct
 

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Final
 
 import odradek
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.scenarios.cluster import ClusterScenario
 
 SOURCE: Final = f"{Path(odradek.__file__).parent}/"
 LEFT_OUT: Final = ("sim/", "client/", "wire/compiler/")

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from odradek.sim.machine import Machine
-from odradek.sim.world import World
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
 
 
 def converse(

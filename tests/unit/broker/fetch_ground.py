@@ -14,9 +14,9 @@ from odradek.broker.fetching.pending_fetches import Fetches
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.network.refused_batches import RefusedBatches
 from odradek.broker.network.session import Session
-from odradek.broker.partitions.hosted import LeaderAndIsrState
-from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.hosted import LeaderAndIsrState
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
 from odradek.broker.timers import Timers
 from odradek.metadata.image import Changes
 from odradek.metadata.nouns import Broker
@@ -27,7 +27,7 @@ from odradek.ports import Address, Clock, FileRange
 from odradek.replication.leadership import Leadership
 from odradek.replication.throttle import ReplicationThrottle
 from odradek.security.principal import ANONYMOUS
-from odradek.sim.chance import SeededRandom
+from odradek.sim.doors.chance import SeededRandom
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.reading import CorruptAt
 from odradek.wire.messages.fetch import (

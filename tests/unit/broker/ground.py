@@ -7,9 +7,13 @@ from typing import Any, Self
 from odradek.broker.control.identity import sign_dirs, take_dirs
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.doors import Dir, Doors
-from odradek.broker.partitions.hosted import EPOCH_DURING_DELETION, LeaderAndIsrState, StopState
-from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.hosted import (
+    EPOCH_DURING_DELETION,
+    LeaderAndIsrState,
+    StopState,
+)
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
 from odradek.config.broker import BrokerConfig, Layers, read
 from odradek.config.findings import Given
 from odradek.config.topic import TopicConfig
@@ -20,12 +24,12 @@ from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.replication.isr import IsrProposal
 from odradek.replication.leadership import Leadership
-from odradek.sim.disk_faults import Fault
-from odradek.sim.lending import looking_on
-from odradek.sim.loop import SECOND
-from odradek.sim.machine import Machine
-from odradek.sim.worker import SimulatedWorker
-from odradek.sim.world import World
+from odradek.sim.doors.disk_faults import Fault
+from odradek.sim.doors.lending import looking_on
+from odradek.sim.doors.loop import SECOND
+from odradek.sim.doors.worker import SimulatedWorker
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
 
 ME = BrokerId(1)
 ORDERS = TopicPartition("orders", 0)

@@ -15,8 +15,8 @@ from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.network.refused_batches import RefusedBatches
 from odradek.broker.network.session import Session
-from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
 from odradek.broker.timers import Timers
 from odradek.coordinator.groups.requests import FetchOffsets
 from odradek.metadata.image import Changes, PartitionImage
@@ -27,7 +27,7 @@ from odradek.model.names import GROUP_METADATA_TOPIC
 from odradek.model.positions import ControllerEpoch, LeaderEpoch, PartitionEpoch
 from odradek.model.units import Micros, Millis
 from odradek.security.principal import ANONYMOUS
-from odradek.sim.machine import Machine
+from odradek.sim.stage.machine import Machine
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,

@@ -19,10 +19,10 @@ from odradek.model.errors import ErrorCode
 from odradek.ports import Journal, Stream
 from odradek.records.build import build_batch
 from odradek.records.record import Record
-from odradek.sim.journal import Ledger, SimulatedJournal
-from odradek.sim.machine import Machine
-from odradek.sim.worker import SimulatedWorker
-from odradek.sim.world import World
+from odradek.sim.doors.journal import Ledger, SimulatedJournal
+from odradek.sim.doors.worker import SimulatedWorker
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
 from odradek.wire.apis import APIS
 from odradek.wire.framing import Framer, Scratch
 from odradek.wire.headers import read_response, request_frame

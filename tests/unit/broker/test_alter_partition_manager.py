@@ -11,11 +11,11 @@ from structlog.testing import capture_logs
 from odradek.broker import repeats
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.to_controller import ControllerRequests
-from odradek.broker.partitions import alter_partition_manager
-from odradek.broker.partitions.alter_partition_manager import AlterPartitionManager
-from odradek.broker.partitions.hosted import LeaderAndIsrState
-from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas import alter_partition_manager
+from odradek.broker.partitions.replicas.alter_partition_manager import AlterPartitionManager
+from odradek.broker.partitions.replicas.hosted import LeaderAndIsrState
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
 from odradek.broker.partitions.roles import RoleChanges
 from odradek.metadata.image import Changes
 from odradek.model.errors import ErrorCode

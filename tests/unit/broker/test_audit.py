@@ -8,7 +8,7 @@ from odradek.model.access import Effect, Operation, PatternType, ResourceType
 from odradek.model.errors import ErrorCode
 from odradek.records.build import build_batch
 from odradek.records.record import Record
-from odradek.security.scram import SHA_256
+from odradek.security.mechanisms.scram import SHA_256
 from odradek.wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     EntityData,

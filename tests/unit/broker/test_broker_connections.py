@@ -14,7 +14,7 @@ from odradek.metadata.nouns import Broker, Endpoint
 from odradek.model.ids import BrokerId
 from odradek.model.units import SECOND
 from odradek.peers.errors import ClosedByPeer, ConnectionRefused, NotConnected
-from odradek.sim.world import World
+from odradek.sim.stage.world import World
 from odradek.wire.messages.allocate_producer_ids import (
     AllocateProducerIdsRequest,
     AllocateProducerIdsResponse,

@@ -18,10 +18,10 @@ from odradek.metadata.nouns import Broker, BrokerMark, Endpoint
 from odradek.metadata.znodes.broker import BrokerZnode
 from odradek.model.ids import BrokerId
 from odradek.ports import Journal
-from odradek.sim.machine import Machine
-from odradek.sim.scenario_clients import Keeper
-from odradek.sim.world import World
-from odradek.sim.zookeeper_machine import ADDRESS, ZOOKEEPER, ZooKeeperMachine
+from odradek.sim.stage.clients import Keeper
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
+from odradek.sim.stage.zookeeper_machine import ADDRESS, ZOOKEEPER, ZooKeeperMachine
 
 ME = BrokerId(1)
 PATH = BrokerZnode.path(ME)

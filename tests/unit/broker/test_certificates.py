@@ -14,8 +14,8 @@ from odradek.config.findings import Given
 from odradek.config.sources import examine
 from odradek.model.errors import InvalidSetting
 from odradek.model.units import DAY, HOUR, Timestamp
-from odradek.security.tls_contexts import certificate_ends
-from odradek.security.tls_settings import tls_settings
+from odradek.security.certificates.tls_contexts import certificate_ends
+from odradek.security.certificates.tls_settings import tls_settings
 from tests.samples.certificate_files import certificates
 
 END = Timestamp(1_609_459_200_000)

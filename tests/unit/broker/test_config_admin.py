@@ -14,7 +14,7 @@ from odradek.metadata.nouns import Assignment, TopicAssignment
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
 from odradek.metadata.znodes.topic import TopicsZnode, TopicZnode
 from odradek.model.ids import TopicId
-from odradek.sim.chance import SeededRandom
+from odradek.sim.doors.chance import SeededRandom
 from odradek.testing.journal import MemoryJournal
 from odradek.zookeeper.client.errors import BadVersion, MultiFailed
 from odradek.zookeeper.protocol.jute_replies import Data, StatReply

@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from odradek.broker.partitions.hosted import UnknownPartition
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.hosted import UnknownPartition
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, TopicId, TopicPartition
 from odradek.model.units import Timestamp
-from odradek.sim.disk_faults import Fault
-from odradek.sim.lending import looking_on
+from odradek.sim.doors.disk_faults import Fault
+from odradek.sim.doors.lending import looking_on
 from odradek.storage.dirs.dir_new_logs import InDir
 from odradek.storage.errors import LogDirOffline
 from tests.unit.broker.ground import GONE, ORDERS, Appender, Ground, batch_of, word

@@ -17,7 +17,7 @@ from odradek.model.errors import BrokerError
 from odradek.model.ids import TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch, ControllerEpoch
 from odradek.peers.control_message import ControlRequest
-from odradek.sim.lending import looking_on
+from odradek.sim.doors.lending import looking_on
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.files.names import Kind, LogName, parse_log_name
 from tests.unit.broker.ground import ORDERS, Ground

@@ -33,10 +33,10 @@ from odradek.model.positions import ControllerEpoch
 from odradek.model.units import Millis, Timestamp
 from odradek.peers.broker_channel import ChannelSettings
 from odradek.ports import Journal
-from odradek.sim.machine import Machine
-from odradek.sim.scenario_clients import Keeper
-from odradek.sim.world import World
-from odradek.sim.zookeeper_machine import ADDRESS, ZooKeeperMachine
+from odradek.sim.stage.clients import Keeper
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
+from odradek.sim.stage.zookeeper_machine import ADDRESS, ZooKeeperMachine
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from odradek.wire.messages.stop_replica import (
     StopReplicaPartitionError,

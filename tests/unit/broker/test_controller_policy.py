@@ -9,7 +9,7 @@ from odradek.config.findings import Given
 from odradek.config.listeners import SecurityProtocol
 from odradek.metadata.nouns import Broker, Endpoint
 from odradek.model.ids import BrokerId
-from odradek.sim.chance import SeededRandom
+from odradek.sim.doors.chance import SeededRandom
 
 PLAINTEXT = SecurityProtocol.PLAINTEXT
 CLIENTS = Endpoint("PLAINTEXT", "b", 9_092, PLAINTEXT)

@@ -12,7 +12,7 @@ from odradek.metadata.image import Changes
 from odradek.metadata.nouns import Broker, Endpoint
 from odradek.model.ids import BrokerId
 from odradek.model.units import Millis
-from odradek.sim.world import World
+from odradek.sim.stage.world import World
 from tests.unit.peers.kafka_process import PORT, KafkaProcess
 
 ME, FIRST, SECOND = BrokerId(1), BrokerId(2), BrokerId(3)

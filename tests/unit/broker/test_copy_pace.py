@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.broker.partitions.copy_pace import IDLE, REST_MAX, WORK, CopyPace
+from odradek.broker.partitions.logs.copy_pace import IDLE, REST_MAX, WORK, CopyPace
 from odradek.model.units import Millis
 
 

@@ -7,11 +7,11 @@ from structlog.testing import capture_logs
 from odradek.broker.fetching.checked_reads import CheckedRead, ReadRange
 from odradek.broker.partitions.corrupt_replicas import CorruptReplicas
 from odradek.broker.partitions.replica_manager import ReplicaManager
-from odradek.broker.partitions.resignations import Resignations
+from odradek.broker.partitions.replicas.resignations import Resignations
 from odradek.model.ids import BrokerId
 from odradek.model.positions import Offset
 from odradek.ports import FileRange
-from odradek.sim.lending import looking_on
+from odradek.sim.doors.lending import looking_on
 from odradek.storage.errors import CorruptFile
 from tests.unit.broker.ground import ORDERS, Appender, Ground, batch_of, until, word
 from tests.unit.broker.test_replicas import settled

@@ -14,7 +14,7 @@ from odradek.broker.fetching.fetch_sessions import (
 from odradek.broker.fetching.reader import Consumer, Follower, Reader
 from odradek.model.ids import BrokerId, TopicId
 from odradek.model.units import Millis
-from odradek.sim.chance import SeededRandom
+from odradek.sim.doors.chance import SeededRandom
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 
 NOW = Millis(0)

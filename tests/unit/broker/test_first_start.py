@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.sim.scenario import Scenario
+from odradek.sim.scenarios.scenario import Scenario
 
 
 @pytest.mark.parametrize("moments", [range(1, 30), range(30, 60)])

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from odradek.broker.partitions.following_replica import FollowingReplica
 from odradek.broker.partitions.full_disks import FullDisks
-from odradek.broker.partitions.hosted import LeaderAndIsrState
 from odradek.broker.partitions.replica_manager import ReplicaManager
-from odradek.broker.partitions.resignations import Resignations
+from odradek.broker.partitions.replicas.following_replica import FollowingReplica
+from odradek.broker.partitions.replicas.hosted import LeaderAndIsrState
+from odradek.broker.partitions.replicas.resignations import Resignations
 from odradek.metadata.image import Changes, PartitionImage
 from odradek.metadata.nouns import Assignment, Broker, PartitionState
 from odradek.model.errors import ErrorCode

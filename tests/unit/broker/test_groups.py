@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.broker.partitions.hosted import StopState
+from odradek.broker.partitions.replicas.hosted import StopState
 from odradek.coordinator.groups.requests import DeleteGroup, DescribeGroup, FetchOffsets
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.partitions.hosted import (
+from odradek.broker.partitions.replicas.hosted import (
     EPOCH_DURING_DELETION,
     Following,
     Hosted,

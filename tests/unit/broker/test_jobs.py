@@ -13,13 +13,13 @@ import pytest
 from structlog.testing import capture_logs
 
 from odradek.broker.jobs import drained, off_loop
-from odradek.broker.partitions.lanes import Lane
+from odradek.broker.partitions.logs.lanes import Lane
 from odradek.ports import Worker
-from odradek.runtime.clock import SystemClock
-from odradek.runtime.worker import ThreadWorker
-from odradek.sim.machine import Machine
-from odradek.sim.worker import SimulatedWorker
-from odradek.sim.world import World
+from odradek.runtime.doors.clock import SystemClock
+from odradek.runtime.doors.worker import ThreadWorker
+from odradek.sim.doors.worker import SimulatedWorker
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
 from odradek.storage.errors import JobFailed, StorageError
 
 Talk = Callable[[Worker], Coroutine[Any, Any, None]]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from odradek.broker.partitions.hosted import UnknownPartition
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.hosted import UnknownPartition
 from odradek.metadata.image import Changes, PartitionImage
 from odradek.metadata.nouns import Assignment
 from odradek.model.ids import BrokerId, TopicPartition

@@ -11,7 +11,7 @@ from odradek.controller.events import CreationAsked
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.records.batch import headers
 from odradek.records.record import read_records
-from odradek.sim.worker import SimulatedWorker
+from odradek.sim.doors.worker import SimulatedWorker
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -260,6 +260,6 @@ def test_what_is_not_in_memory_is_read_by_the_disks_worker_first(
         stage.make("orders")
         client = stage.client()
         client.produce("orders", "a")
-        monkeypatch.setattr("odradek.sim.disk.SimulatedFile.is_cached", is_cold)
+        monkeypatch.setattr("odradek.sim.doors.disk.SimulatedFile.is_cached", is_cold)
         assert values(client.fetch("orders", 0)) == ["a"]
     assert asked == [0]

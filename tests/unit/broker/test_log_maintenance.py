@@ -13,8 +13,8 @@ from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import Offset
 from odradek.records.build import build_batch
 from odradek.records.record import Record
-from odradek.sim.lending import looking_on
-from odradek.sim.worker import SimulatedWorker
+from odradek.sim.doors.lending import looking_on
+from odradek.sim.doors.worker import SimulatedWorker
 from odradek.storage.errors import LogDirOffline
 from tests.unit.broker.ground import GONE, ORDERS, Appender, Ground, pausing, until, word
 

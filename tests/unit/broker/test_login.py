@@ -9,8 +9,8 @@ import pytest
 from odradek.broker.network import login
 from odradek.model.errors import ErrorCode
 from odradek.model.units import Bytes
-from odradek.security.scram import SHA_256
-from odradek.security.scram_client import ScramClient
+from odradek.security.mechanisms.scram import SHA_256
+from odradek.security.mechanisms.scram_client import ScramClient
 from odradek.wire.headers import request_frame
 from odradek.wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,

@@ -3,12 +3,12 @@
 import errno
 from collections.abc import Callable
 
-from odradek.broker.partitions.replica import Patience
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.replica import Patience
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.units import Timestamp
 from odradek.records.batch import read_header
-from odradek.sim.disk_faults import Fault
+from odradek.sim.doors.disk_faults import Fault
 from tests.unit.broker.ground import ORDERS, Ground, batch_of, until, word
 
 

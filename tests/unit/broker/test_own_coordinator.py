@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from odradek.broker.partitions.confirmations import Question
+from odradek.broker.partitions.replicas.confirmations import Question
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.records.build import build_batch

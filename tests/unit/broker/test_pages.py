@@ -14,8 +14,8 @@ from odradek.broker.figures.request_times import Times
 from odradek.ports import Stream
 from odradek.records.build import build_batch
 from odradek.records.record import Record
-from odradek.sim.machine import Machine
-from odradek.sim.worker import SimulatedWorker
+from odradek.sim.doors.worker import SimulatedWorker
+from odradek.sim.stage.machine import Machine
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 from odradek.wire.messages.metadata import MetadataRequest

@@ -15,7 +15,7 @@ from odradek.config.kinds import Secret
 from odradek.config.rows import log, security
 from odradek.metadata.znodes.settings import Entity, EntityType
 from odradek.model.errors import ErrorCode
-from odradek.runtime.in_thread import in_thread
+from odradek.runtime.doors.in_thread import in_thread
 from odradek.security.password_encoder import decode, encode
 from odradek.wire.messages import alter_configs as replacing
 from odradek.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource

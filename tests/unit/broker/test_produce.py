@@ -8,8 +8,8 @@ import pytest
 
 from odradek.broker.handlers import produce, produce_one
 from odradek.broker.network.pending_request import PendingRequest
-from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
 from odradek.broker.services import Services
 from odradek.broker.timers import Timers
 from odradek.model.errors import ErrorCode

@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.broker.partitions.produce_rules import ProduceRules
+from odradek.broker.partitions.replicas.produce_rules import ProduceRules
 from odradek.config.broker import Layers, read
 from odradek.model.errors import InvalidTimestamp
 from odradek.model.units import Timestamp

@@ -14,9 +14,9 @@ from odradek.model.positions import BrokerEpoch, Offset
 from odradek.records.batch import headers
 from odradek.records.record import read_records
 from odradek.replication.errors import NotEnoughReplicas
-from odradek.sim.disk_faults import Fault
-from odradek.sim.lending import looking_on
-from odradek.sim.worker import SimulatedWorker
+from odradek.sim.doors.disk_faults import Fault
+from odradek.sim.doors.lending import looking_on
+from odradek.sim.doors.worker import SimulatedWorker
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.errors import LogDirOffline, StorageError
 from odradek.storage.files.failures import Failures

@@ -1,8 +1,8 @@
 """A leader gives way: how long its replica is offline, by what the metadata says of it."""
 
-from odradek.broker.partitions.hosted import LeaderAndIsrState
 from odradek.broker.partitions.replica_manager import ReplicaManager
-from odradek.broker.partitions.resignations import Resignations
+from odradek.broker.partitions.replicas.hosted import LeaderAndIsrState
+from odradek.broker.partitions.replicas.resignations import Resignations
 from odradek.metadata.image import Changes, PartitionImage
 from odradek.metadata.nouns import Assignment, PartitionState
 from odradek.model.errors import ErrorCode

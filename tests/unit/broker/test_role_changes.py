@@ -7,9 +7,9 @@ from functools import partial
 import pytest
 
 from odradek.broker.control.metadata_cache import MetadataCache
-from odradek.broker.partitions.hosted import StopState
-from odradek.broker.partitions.lanes import ANSWER_PATIENCE
+from odradek.broker.partitions.logs.lanes import ANSWER_PATIENCE
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.hosted import StopState
 from odradek.broker.partitions.whole_logs import WholeLogs
 from odradek.metadata.image import Changes, ClusterImage, PartitionImage
 from odradek.metadata.nouns import Assignment, PartitionState
@@ -23,8 +23,8 @@ from odradek.model.positions import (
     PartitionEpoch,
 )
 from odradek.replication.errors import NotLeaderOrFollower
-from odradek.sim.lending import looking_on
-from odradek.sim.worker import SimulatedWorker
+from odradek.sim.doors.lending import looking_on
+from odradek.sim.doors.worker import SimulatedWorker
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.errors import LogDirOffline
 from odradek.storage.files.unclean_logs import Reason, Unclean

@@ -4,9 +4,9 @@ import asyncio
 
 from odradek.broker.timers import Timers
 from odradek.model.units import Millis
-from odradek.runtime.clock import SystemClock
-from odradek.sim.machine import Machine
-from odradek.sim.world import World
+from odradek.runtime.doors.clock import SystemClock
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
 
 
 def test_deadlines_are_kept_in_their_order() -> None:

@@ -12,7 +12,7 @@ from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, ProducerId, TopicPartition
 from odradek.model.positions import LeaderEpoch, ProducerEpoch
 from odradek.peers.errors import TimedOut
-from odradek.sim.machine import Machine
+from odradek.sim.stage.machine import Machine
 from odradek.wire.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,

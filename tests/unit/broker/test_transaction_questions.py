@@ -6,14 +6,14 @@ from itertools import count
 from typing import Any
 
 from odradek.broker.coordinators.transaction_questions import TransactionQuestions
-from odradek.broker.partitions.confirmations import Question
+from odradek.broker.partitions.replicas.confirmations import Question
 from odradek.broker.timers import Timers
 from odradek.coordinator.placement import partition_of
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.names import TRANSACTION_STATE_TOPIC
 from odradek.peers.errors import TimedOut
-from odradek.sim.machine import Machine
+from odradek.sim.stage.machine import Machine
 from odradek.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,

@@ -6,7 +6,7 @@ import pytest
 
 from odradek.broker.handlers import produce
 from odradek.broker.network.pending_request import PendingRequest
-from odradek.broker.partitions.confirmations import Question
+from odradek.broker.partitions.replicas.confirmations import Question
 from odradek.model.errors import ErrorCode
 from odradek.model.positions import Offset
 from odradek.model.units import Micros

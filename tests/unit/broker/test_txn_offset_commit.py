@@ -6,7 +6,7 @@ import pytest
 
 from odradek.broker.handlers.groups import txn_offset_commit
 from odradek.broker.network.pending_request import PendingRequest
-from odradek.broker.partitions.confirmations import Question
+from odradek.broker.partitions.replicas.confirmations import Question
 from odradek.coordinator.groups.requests import FetchOffsets
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition

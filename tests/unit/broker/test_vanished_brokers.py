@@ -14,8 +14,8 @@ from odradek.metadata.nouns import Broker, Endpoint
 from odradek.model.ids import BrokerId
 from odradek.model.positions import BrokerEpoch
 from odradek.peers.connection import Connection
-from odradek.sim.machine import Machine
-from odradek.sim.world import World
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from tests.unit.peers.kafka_process import PORT, KafkaProcess
 

@@ -10,7 +10,7 @@ from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.records.batch import headers
 from odradek.records.control import EndMarker, end_marker_in
-from odradek.sim.disk_faults import Fault
+from odradek.sim.doors.disk_faults import Fault
 from odradek.wire.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,

@@ -12,8 +12,8 @@ from typing import Any, cast
 from odradek.broker.coordinators.transaction_questions import TransactionQuestions
 from odradek.broker.handlers import write_txn_markers
 from odradek.broker.network.pending_request import PendingRequest
-from odradek.broker.partitions.confirmations import Question, Told
-from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.partitions.replicas.confirmations import Question, Told
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
 from odradek.broker.services import Services
 from odradek.broker.timers import Timers
 from odradek.model.errors import ErrorCode

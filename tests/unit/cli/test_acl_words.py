@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from odradek.access.filters import Filter
-from odradek.cli.acl import filters_of
-from odradek.cli.acl_options import words
+from odradek.cli.access.acl import filters_of
+from odradek.cli.words.acl_options import words
 from odradek.model.access import Effect, Operation, Pattern, PatternType, ResourceType, Rule
 from odradek.model.errors import InvalidSetting
 

@@ -1,7 +1,7 @@
 """Tables for people: they fit a terminal as far as they can, and nothing is cut."""
 
-from odradek.cli.aligning import aligned
-from odradek.cli.cells import Moment
+from odradek.cli.showing.aligning import aligned
+from odradek.cli.showing.cells import Moment
 
 
 def test_one_long_name_makes_no_other_row_wider() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from odradek.cli.check import command
+from odradek.cli.serving.check import command
 from odradek.config.not_here import absent, is_secret
 from odradek.config.table import BROKER_SETTINGS
 from odradek.model.errors import InvalidSetting

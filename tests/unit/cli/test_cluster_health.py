@@ -2,8 +2,8 @@
 
 import pytest
 
-from odradek.cli import cluster_health
-from odradek.cli.cluster_health import DISK_FULL, DISK_NEARLY_FULL, Sick, lack_of_room
+from odradek.cli.brokers import cluster_health
+from odradek.cli.brokers.cluster_health import DISK_FULL, DISK_NEARLY_FULL, Sick, lack_of_room
 from odradek.controller import health
 from odradek.model.units import GIB, MIB
 from tests.external import tools

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from odradek import __version__
-from odradek.cli import doctor_broker
-from odradek.cli.doctor_broker import Told
-from odradek.cli.doctor_finding import Level
+from odradek.cli.diagnosing import doctor_broker
+from odradek.cli.diagnosing.doctor_broker import Told
+from odradek.cli.diagnosing.doctor_finding import Level
 
 
 def told(*, ahead: float = 0, doubt: float = 1, **said: object) -> Told:

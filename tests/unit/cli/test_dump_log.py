@@ -5,7 +5,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from odradek.cli.dump_log import command
+from odradek.cli.records.dump_log import command
 from odradek.coordinator.decision import Entry
 from odradek.coordinator.transactions.codec import encode
 from odradek.coordinator.transactions.states import State
@@ -16,7 +16,7 @@ from odradek.model.positions import ProducerEpoch
 from odradek.model.units import Millis, Timestamp
 from odradek.records.build import build_batch
 from odradek.records.record import Record
-from odradek.runtime.disk import SystemDisk
+from odradek.runtime.doors.disk import SystemDisk
 from odradek.storage.logs.closing import close
 from tests.unit.storage.partition import ORDERS, SMALL, Partition
 

@@ -9,9 +9,9 @@ import click
 import pytest
 
 from odradek.cli import main
-from odradek.cli.grammar import LocalVerb, Verb
 from odradek.cli.nouns import NOUNS, SCRIPTS
 from odradek.cli.root import command
+from odradek.cli.words.grammar import LocalVerb, Verb
 from tests.external.ports import free_port
 
 MORE = {

@@ -3,7 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
-from odradek.cli import group, transaction
+from odradek.cli.records import group, transaction
 from odradek.cli.root import command
 from odradek.coordinator.groups.states import PREDECESSORS
 from odradek.coordinator.transactions.states import State

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from odradek.cli.failing import Failed
-from odradek.cli.group_reset import Target, reset
-from odradek.client import admin
+from odradek.cli.records.group_reset import Target, reset
+from odradek.cli.words.failing import Failed
+from odradek.client.admin import admin
 from odradek.client.cluster import ClientDeps, Cluster
 from odradek.client.coordinators import GROUP
-from odradek.client.member import Member, committed
+from odradek.client.records.member import Member, committed
 from odradek.model.ids import TopicPartition
 from odradek.wire.messages.offset_commit import OffsetCommitRequest
 from odradek.wire.schema import Request

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from odradek.cli import moving, throttle
-from odradek.cli.cluster_health import THROTTLE_LEFT, sick
-from odradek.cli.moving import How, Placement, bounded, cancel
-from odradek.cli.throttle import REPLICAS, limit, rates
-from odradek.client import admin
+from odradek.cli.brokers.cluster_health import THROTTLE_LEFT, sick
+from odradek.cli.replicas import moving, throttle
+from odradek.cli.replicas.moving import How, Placement, bounded, cancel
+from odradek.cli.replicas.throttle import REPLICAS, limit, rates
+from odradek.client.admin import admin
+from odradek.client.admin.placement import Ongoing
 from odradek.client.cluster import Cluster
-from odradek.client.placement_admin import Ongoing
 from odradek.model.ids import TopicPartition
 from tests.unit.broker.stage import Stage
 from tests.unit.cli.test_moving import talk

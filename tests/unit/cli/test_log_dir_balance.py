@@ -1,6 +1,6 @@
 """Which replicas a balance of log dirs moves."""
 
-from odradek.cli.log_dir_balance import plan
+from odradek.cli.replicas.log_dir_balance import plan
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.wire.messages.describe_log_dirs import (

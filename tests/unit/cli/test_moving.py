@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from odradek.cli import moving
-from odradek.cli.broker_demote import demoted
-from odradek.cli.cordon import cordon, cordoned, uncordon
-from odradek.cli.failing import Failed
-from odradek.cli.moving import How, Placement, bounded, cancel, partitions_named
-from odradek.cli.reassign import change_throttle
-from odradek.cli.throttle import REPLICAS, rates
-from odradek.client import admin
+from odradek.cli.brokers.broker_demote import demoted
+from odradek.cli.replicas import moving
+from odradek.cli.replicas.cordon import cordon, cordoned, uncordon
+from odradek.cli.replicas.moving import How, Placement, bounded, cancel, partitions_named
+from odradek.cli.replicas.reassign import change_throttle
+from odradek.cli.replicas.throttle import REPLICAS, rates
+from odradek.cli.words.failing import Failed
+from odradek.client.admin import admin
+from odradek.client.admin.placement import Ongoing
 from odradek.client.cluster import ClientDeps, Cluster
-from odradek.client.placement_admin import Ongoing
 from odradek.model.ids import TopicPartition
 from odradek.peers.errors import ConnectionGone
 from odradek.wire.messages.metadata import MetadataResponse

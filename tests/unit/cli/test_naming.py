@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from odradek.cli.failing import Failed
-from odradek.cli.naming import topics_named
-from odradek.client import admin
+from odradek.cli.reaching.naming import topics_named
+from odradek.cli.words.failing import Failed
+from odradek.client.admin import admin
 from odradek.client.cluster import ClientDeps, Cluster
 from odradek.wire.messages.metadata import MetadataResponse
 from tests.unit.broker.stage import PORT, Stage

@@ -3,7 +3,7 @@
 import click
 import pytest
 
-from odradek.cli.numbers import Number, Whole
+from odradek.cli.words.numbers import Number, Whole
 from tests.external import tools
 
 

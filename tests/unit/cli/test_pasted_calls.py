@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 import pytest
 
-from odradek.cli.options import META, Options, pasted
+from odradek.cli.words.options import META, Options, pasted
 
 
 @pytest.mark.parametrize(

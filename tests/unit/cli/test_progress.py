@@ -7,11 +7,11 @@ from typing import Final
 
 import pytest
 
-from odradek.cli.cells import Size
-from odradek.cli.logdirs import log_dirs_of
-from odradek.cli.progress import REST, REST_SECONDS_MAX, Pace, progress
-from odradek.cli.reassigning import sizes_of
-from odradek.client import admin
+from odradek.cli.replicas.logdirs import log_dirs_of
+from odradek.cli.replicas.reassigning import sizes_of
+from odradek.cli.showing.cells import Size
+from odradek.cli.showing.progress import REST, REST_SECONDS_MAX, Pace, progress
+from odradek.client.admin import admin
 from odradek.client.cluster import ClientDeps, Cluster
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.units import SECOND, Millis

@@ -1,6 +1,6 @@
 """What a reassignment that does not end is waiting for."""
 
-from odradek.cli.reassigning import waits_for
+from odradek.cli.replicas.reassigning import waits_for
 from odradek.model.ids import TopicPartition
 
 ONE, TWO = TopicPartition("orders", 1), TopicPartition("orders", 2)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from odradek.cli.failing import Failed
 from odradek.cli.kafka.log_dir_moves import State
-from odradek.cli.reassignment_file import Plan, Replica, plan_of, text_of
+from odradek.cli.replicas.reassignment_file import Plan, Replica, plan_of, text_of
+from odradek.cli.words.failing import Failed
 from odradek.model.ids import BrokerId, TopicPartition
 
 ORDERS = TopicPartition("orders", 0)

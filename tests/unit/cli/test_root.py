@@ -67,7 +67,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[BaseException]]:
     module = ModuleType("odradek.cli.sink")
     vars(module)["command"] = command
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(nouns.NOUNS, "sink", "Fail.")
+    monkeypatch.setitem(nouns.MODULES, "sink", module.__name__)
     yield errors
     assert not errors, "the noun was not called"
 
@@ -89,7 +89,7 @@ def test_help_lists_every_noun(run: Run) -> None:
 @pytest.mark.parametrize("noun", nouns.NOUNS)
 def test_a_noun_says_of_itself_what_the_table_says(noun: str) -> None:
     """Its module is there, and the first line of its own help is the table's."""
-    module = import_module(f"odradek.cli.{noun.replace('-', '_')}")
+    module = import_module(nouns.MODULES[noun])
     assert module.command.help.splitlines()[0] == nouns.NOUNS[noun]
 
 
@@ -214,16 +214,17 @@ def test_beginning_is_cheap() -> None:
     imported = set(ended.stdout.split())
     heavy = {"numpy", "pyarrow", "pyspark", "pandas", "asyncio", "rich", "sqlite3", "uvloop"}
     assert not imported & heavy
-    assert not {f"odradek.cli.{noun}" for noun in nouns.NOUNS} & imported
+    assert not set(nouns.MODULES.values()) & imported
 
 
 def test_verbs_without_records_do_not_import_them() -> None:
     """`topic list` is called again and again by scripts; checksums and batches cost it a third."""
-    script = "import sys, odradek.cli.topic, odradek.cli.group\nprint(*sys.modules)"
+    script = "import sys, odradek.cli.records.topic, odradek.cli.records.group\nprint(*sys.modules)"
     ended = python("-c", script)
     assert ended.returncode == 0, ended.stderr
-    unneeded = {"crc32c", "odradek.records.batch", "odradek.config.table", "odradek.cli.logdirs"}
-    unneeded |= {"odradek.security.oauth", "odradek.security.tokens"}
+    unneeded = {"crc32c", "odradek.records.batch", "odradek.config.table"}
+    unneeded |= {"odradek.cli.replicas.logdirs", "odradek.security.mechanisms.oauth"}
+    unneeded |= {"odradek.security.tokens"}
     assert not unneeded & set(ended.stdout.split())
 
 

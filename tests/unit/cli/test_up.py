@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from odradek.cli import main, up
-from odradek.cli.up_text import Started, text_of
+from odradek.cli import main
+from odradek.cli.serving import up
+from odradek.cli.serving.up_text import Started, text_of
 from odradek.runtime.local_cluster import LocalCluster, Member, NotStarted, how_it_ended
 from odradek.runtime.local_ports import port_near
 

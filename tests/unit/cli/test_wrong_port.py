@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from odradek.cli.wrong_port import wrong_port
+from odradek.cli.reaching.wrong_port import wrong_port
 
 HTTP: Final = b"HTTP/1.1 400 Bad Request\r\n\r\n"
 

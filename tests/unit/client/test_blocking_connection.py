@@ -8,9 +8,10 @@ from threading import Thread
 
 import pytest
 
-from odradek.client import blocking_cluster, connection_limits
-from odradek.client.blocking_cluster import BlockingCluster
-from odradek.client.blocking_connection import BlockingConnection
+from odradek.client import connection_limits
+from odradek.client.blocking import cluster as blocking_cluster
+from odradek.client.blocking.cluster import BlockingCluster
+from odradek.client.blocking.connection import BlockingConnection
 from odradek.model.units import MIB, Millis
 from odradek.peers.errors import ClosedByPeer, MalformedAnswer, TimedOut
 from odradek.ports import Address

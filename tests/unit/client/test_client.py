@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from odradek.client import admin, transactions
 from odradek.client.addresses import addresses
+from odradek.client.admin import admin, transactions
 from odradek.client.cluster import ClientDeps, Cluster
 from odradek.client.connection import Connection
 from odradek.client.coordinators import TRANSACTION, check_coordinator
 from odradek.client.errors import Refused
-from odradek.client.list_offsets import offsets_at
-from odradek.client.member import Member, committed, ranges, starting_positions
-from odradek.client.offsets import EARLIEST, LATEST
-from odradek.client.producer import Producer, ProducerSettings, murmur2
-from odradek.client.reader import Reader
+from odradek.client.records.list_offsets import offsets_at
+from odradek.client.records.member import Member, committed, ranges, starting_positions
+from odradek.client.records.offsets import EARLIEST, LATEST
+from odradek.client.records.producer import Producer, ProducerSettings, murmur2
+from odradek.client.records.reader import Reader
 from odradek.model.errors import ErrorCode, InvalidSetting
 from odradek.model.ids import TopicPartition
 from odradek.model.units import Millis, Timestamp

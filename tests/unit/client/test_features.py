@@ -2,10 +2,10 @@
 
 import asyncio
 
-from odradek.client import features, transactions
+from odradek.client.admin import features, transactions
+from odradek.client.admin.features import Feature
 from odradek.client.cluster import Cluster
 from odradek.client.coordinators import TRANSACTION
-from odradek.client.features import Feature
 from odradek.model.ids import TopicPartition
 from odradek.wire.messages.end_txn import EndTxnRequest
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest

@@ -4,8 +4,8 @@ import pytest
 
 from odradek.client.cluster_metadata import PartitionMetadata
 from odradek.client.errors import LogTruncated, Refused
-from odradek.client.fetching import FetchSettings, RangeFetch
-from odradek.client.offsets import EpochEnd, Position
+from odradek.client.records.fetching import FetchSettings, RangeFetch
+from odradek.client.records.offsets import EpochEnd, Position
 from odradek.model.errors import CorruptBatch, ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from odradek.client.reassignment_plan import (
+from odradek.client.admin.reassignment_plan import (
     Placement,
     Room,
     TooFewBrokers,

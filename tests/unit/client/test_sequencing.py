@@ -1,7 +1,7 @@
 """Idempotent producing: order and numbers, whatever is refused on the way."""
 
 from odradek.client.errors import Refused
-from odradek.client.sequencing import Outgoing, Produced, ProducerIdentity, Sequencing
+from odradek.client.records.sequencing import Outgoing, Produced, ProducerIdentity, Sequencing
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import ProducerId, TopicPartition
 from odradek.model.positions import ProducerEpoch

@@ -2,12 +2,12 @@
 
 import pytest
 
-from odradek.client import features
+from odradek.client.admin import features
 from odradek.client.cluster import Cluster
 from odradek.client.errors import Refused
-from odradek.client.member import committed
-from odradek.client.reader import Reader
-from odradek.client.transactional_producer import V1, V2, TransactionalProducer, Versions
+from odradek.client.records.member import committed
+from odradek.client.records.reader import Reader
+from odradek.client.records.transactional_producer import V1, V2, TransactionalProducer, Versions
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.records.record import Record

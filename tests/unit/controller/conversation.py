@@ -46,7 +46,7 @@ from odradek.model.errors import ErrorCode
 from odradek.model.ids import NO_BROKER, BrokerId, TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch, ControllerEpoch, LeaderEpoch, PartitionEpoch
 from odradek.model.units import Millis, Timestamp
-from odradek.sim.chance import SeededRandom
+from odradek.sim.doors.chance import SeededRandom
 from odradek.wire.messages.leader_and_isr import (
     LeaderAndIsrPartitionError,
     LeaderAndIsrPartitionState,

@@ -14,7 +14,7 @@ from odradek.coordinator.shard import WAITING_MAX, Shard
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicId, TopicPartition
 from odradek.records.control import EndMarker, TransactionEnd
-from odradek.sim.chance import SeededRandom
+from odradek.sim.doors.chance import SeededRandom
 from odradek.wire.messages.consumer_protocol import ConsumerProtocolSubscription
 from odradek.wire.messages.heartbeat import HeartbeatRequest
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from odradek.coordinator.groups.admin import list_groups
+from odradek.coordinator.groups.steps.admin import list_groups
 from odradek.model.errors import TEXT_CHARACTERS_MAX, ErrorCode
 from tests.unit.coordinator.talk import GROUP, Talk
 

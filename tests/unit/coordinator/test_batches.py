@@ -20,7 +20,7 @@ from odradek.records.build import build_batch
 from odradek.records.compression import Codec
 from odradek.records.control import EndMarker, build_end_marker
 from odradek.records.record import Record
-from odradek.sim.chance import SeededRandom
+from odradek.sim.doors.chance import SeededRandom
 
 NOW = Timestamp(1_700_000_000_000)
 

@@ -2,17 +2,17 @@
 
 from odradek.coordinator.coordinator import Coordinator, CoordinatorSpec, Place
 from odradek.coordinator.decision import NO_EFFECTS, Call, Caller, Entry, Moment, Ticket
-from odradek.coordinator.groups.admin import list_groups
 from odradek.coordinator.groups.answers import refusal
 from odradek.coordinator.groups.machine import GroupMachine
 from odradek.coordinator.groups.requests import DescribeGroup
 from odradek.coordinator.groups.settings import GroupSettings
+from odradek.coordinator.groups.steps.admin import list_groups
 from odradek.coordinator.groups.values import CommittedOffset, OffsetKey
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Millis, Timestamp
-from odradek.sim.chance import SeededRandom
+from odradek.sim.doors.chance import SeededRandom
 from odradek.wire.messages.describe_groups import DescribedGroup
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,

@@ -9,8 +9,8 @@ import pytest
 from odradek.ensemble.client import News, ZooKeeperClient
 from odradek.model.units import SECOND, Millis
 from odradek.ports import Receiver, Stream
-from odradek.sim.machine import Machine
-from odradek.sim.world import World
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
 from odradek.zookeeper.client.address import Ensemble
 from odradek.zookeeper.client.errors import (
     AuthFailed,

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from odradek.ensemble.kept_context import KeptContext
-from odradek.security.tls_contexts import server_context
-from odradek.security.tls_settings import tls_settings
+from odradek.security.certificates.tls_contexts import server_context
+from odradek.security.certificates.tls_settings import tls_settings
 from tests.samples.certificate_files import certificates
 
 

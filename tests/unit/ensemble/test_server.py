@@ -10,9 +10,9 @@ import pytest
 from odradek.ensemble.server import Doors, JournalFailed, ZookeeperServer
 from odradek.model.units import SECOND, Millis
 from odradek.ports import Entry, Stream
-from odradek.sim.journal import Ledger, SimulatedJournal
-from odradek.sim.machine import Machine
-from odradek.sim.world import World
+from odradek.sim.doors.journal import Ledger, SimulatedJournal
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
 from odradek.zookeeper.protocol.codes import CreateMode
 from odradek.zookeeper.protocol.jute import OPEN_ACL, Packets, framed
 from odradek.zookeeper.protocol.jute_replies import Connected, reply_header

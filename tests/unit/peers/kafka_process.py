@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from odradek.ports import Receiver, Stream
-from odradek.sim.machine import Machine
-from odradek.sim.world import World
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
 from odradek.wire.framing import Framer, Scratch
 from odradek.wire.headers import read_request, response_frame
 from odradek.wire.schema import Request, Response

@@ -19,7 +19,7 @@ from odradek.peers.errors import (
     connecting_failed,
 )
 from odradek.peers.requests import encode_request
-from odradek.sim.world import World
+from odradek.sim.stage.world import World
 from odradek.wire.headers import response_frame
 from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from tests.unit.peers.kafka_process import KafkaProcess

@@ -19,7 +19,7 @@ from odradek.peers.broker_channel import (
 )
 from odradek.peers.control_message import ControlRequest
 from odradek.peers.controller_channels import ControllerChannels
-from odradek.sim.world import World
+from odradek.sim.stage.world import World
 from odradek.wire.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from odradek.wire.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from odradek.wire.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse

@@ -13,8 +13,8 @@ from odradek.peers.errors import ConnectionGone, NotAuthenticated
 from odradek.peers.login import Login
 from odradek.peers.requests import encode_request
 from odradek.peers.secured_network import Outgoing, SecuredNetwork
-from odradek.security.plain import PlainClient
-from odradek.sim.world import World
+from odradek.security.mechanisms.plain import PlainClient
+from odradek.sim.stage.world import World
 from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.wire.messages.sasl_authenticate import (
     SaslAuthenticateRequest,

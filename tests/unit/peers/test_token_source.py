@@ -10,7 +10,7 @@ from odradek.model.units import SECOND, Millis
 from odradek.peers.token_source import PAUSE_MIN, REFUSED_PAUSE, TokenSource, end_of
 from odradek.ports import Clock
 from odradek.security.errors import AuthenticationFailed
-from odradek.sim.world import World
+from odradek.sim.stage.world import World
 from tests.unit.security.tokens_of_tests import claims, token
 
 HOUR = 3_600

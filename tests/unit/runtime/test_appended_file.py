@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.runtime.appended_file import AppendedFile
+from odradek.runtime.doors.appended_file import AppendedFile
 
 
 def test_lines_are_added_to_what_is_there(tmp_path: Path) -> None:

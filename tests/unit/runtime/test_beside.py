@@ -6,12 +6,12 @@ import weakref
 from pathlib import Path
 from threading import Event
 
-from odradek.runtime.disk import SystemDisk, SystemFile
+from odradek.runtime.doors.disk import SystemDisk, SystemFile
 
 LEAVES_A_FILE = """
 import gc, sys
 from threading import Thread, get_ident
-from odradek.runtime.disk import SystemDisk, SystemFile
+from odradek.runtime.doors.disk import SystemDisk, SystemFile
 
 class Box:
     pass

@@ -11,8 +11,8 @@ from time import thread_time_ns
 import pytest
 
 from odradek.model.units import Millis
-from odradek.runtime.chance import SystemRandom
-from odradek.runtime.clock import SystemClock
+from odradek.runtime.doors.chance import SystemRandom
+from odradek.runtime.doors.clock import SystemClock
 
 
 def test_a_sleep_never_ends_early() -> None:

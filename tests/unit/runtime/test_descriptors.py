@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from odradek.runtime.descriptors import DESCRIPTORS_MAX, use_all_descriptors
+from odradek.runtime.doors.descriptors import DESCRIPTORS_MAX, use_all_descriptors
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def test_a_shell_s_limit_is_raised_to_what_is_allowed() -> None:
 
 DYING: Final = """
 import socket, sys
-from odradek.runtime.descriptors import closed_early
+from odradek.runtime.doors.descriptors import closed_early
 called = closed_early(socket.create_connection(("127.0.0.1", int(sys.argv[1]))))
 listening = socket.create_server(("127.0.0.1", 0))
 print(listening.getsockname()[1], flush=True)

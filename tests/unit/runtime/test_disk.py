@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from odradek.ports import File
-from odradek.runtime.disk import SystemDisk
+from odradek.runtime.doors.disk import SystemDisk
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_a_journal_in_order_is_synced_once_for_all_directories(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """And each file: its bytes are not in the journal."""
-    monkeypatch.setattr("odradek.runtime.disk.commits_in_order", lambda _: in_order)
+    monkeypatch.setattr("odradek.runtime.doors.disk.commits_in_order", lambda _: in_order)
     disk = SystemDisk(str(tmp_path))
     names = ["orders-0", "orders-1", "orders-2"]
     for name in names:

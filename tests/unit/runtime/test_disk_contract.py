@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from odradek.ports import Disk
-from odradek.runtime.disk import SystemDisk
-from odradek.sim.disk import SimulatedDisk
+from odradek.runtime.doors.disk import SystemDisk
+from odradek.sim.doors.disk import SimulatedDisk
 
 
 @pytest.fixture(params=["system", "simulated"])

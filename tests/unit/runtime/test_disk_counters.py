@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.runtime import disk_counters as subject
-from odradek.runtime.disk_counters import disk_counters
+from odradek.runtime.doors import disk_counters as subject
+from odradek.runtime.doors.disk_counters import disk_counters
 
 
 def test_they_are_read_as_the_kernel_writes_them(

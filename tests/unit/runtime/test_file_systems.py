@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.runtime import file_systems
-from odradek.runtime.file_systems import commits_in_order
+from odradek.runtime.doors import file_systems
+from odradek.runtime.doors.file_systems import commits_in_order
 
 
 def mounted(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch, *, journal: bool) -> bool:

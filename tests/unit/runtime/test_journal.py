@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from odradek.ports import Entry
-from odradek.runtime.journal import MARK, NAME, SqliteJournal, journal_directory
+from odradek.runtime.doors.journal import MARK, NAME, SqliteJournal, journal_directory
 
 
 def kept(directory: Path) -> tuple[list[bytes], list[Entry]]:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from odradek.ports import Entry, Journal
-from odradek.runtime.journal import SqliteJournal
-from odradek.sim.chance import SeededRandom
-from odradek.sim.journal import Ledger, SimulatedJournal
-from odradek.sim.loop import SimulatedLoop
-from odradek.sim.machine import MachineClock
+from odradek.runtime.doors.journal import SqliteJournal
+from odradek.sim.doors.chance import SeededRandom
+from odradek.sim.doors.journal import Ledger, SimulatedJournal
+from odradek.sim.doors.loop import SimulatedLoop
+from odradek.sim.stage.machine import MachineClock
 
 Conversation = Callable[[Journal], Awaitable[None]]
 

@@ -16,9 +16,9 @@ import uvloop
 from structlog.testing import capture_logs
 
 from odradek.ports import Receiver, Stream
-from odradek.runtime import network as network_module
-from odradek.runtime import stream as stream_module
-from odradek.runtime.network import Buffers, SystemNetwork
+from odradek.runtime.doors import network as network_module
+from odradek.runtime.doors import stream as stream_module
+from odradek.runtime.doors.network import Buffers, SystemNetwork
 
 LOOPS = [asyncio.new_event_loop, uvloop.new_event_loop]
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)

@@ -10,15 +10,15 @@ import uvloop
 
 from odradek.model.units import KIB
 from odradek.ports import Address, Chunk, File, FileRange, Network, Receiver, Stream
-from odradek.runtime import page_cache
-from odradek.runtime.disk import SystemDisk
-from odradek.runtime.network import SystemNetwork
-from odradek.sim.chance import SeededRandom
-from odradek.sim.disk import SimulatedDisk
+from odradek.runtime.doors import page_cache
+from odradek.runtime.doors.disk import SystemDisk
+from odradek.runtime.doors.network import SystemNetwork
+from odradek.sim.doors.chance import SeededRandom
+from odradek.sim.doors.disk import SimulatedDisk
+from odradek.sim.doors.loop import SimulatedLoop
+from odradek.sim.doors.network import SimulatedNetwork
+from odradek.sim.doors.wires import Wires
 from odradek.sim.history import History
-from odradek.sim.loop import SimulatedLoop
-from odradek.sim.network import SimulatedNetwork
-from odradek.sim.wires import Wires
 
 Conversation = Callable[[Network], Awaitable[None]]
 Play = Callable[[Conversation], None]

@@ -9,9 +9,9 @@ from threading import Event, get_ident
 import pytest
 
 from odradek.ports import WouldBlock
-from odradek.runtime import page_cache
-from odradek.runtime.beside import Beside
-from odradek.runtime.disk import SystemDisk, SystemFile
+from odradek.runtime.doors import page_cache
+from odradek.runtime.doors.beside import Beside
+from odradek.runtime.doors.disk import SystemDisk, SystemFile
 
 MEGABYTE = 1 << 20
 

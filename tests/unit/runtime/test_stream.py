@@ -4,8 +4,8 @@ import threading
 from pathlib import Path
 
 from odradek.ports import FileRange
-from odradek.runtime.disk import SystemDisk
-from odradek.runtime.stream import _gathered
+from odradek.runtime.doors.disk import SystemDisk
+from odradek.runtime.doors.stream import _gathered
 
 
 def test_each_loop_reads_files_into_a_room_of_its_own(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import weakref
 from threading import Event
 
-from odradek.runtime.worker import ThreadWorker
+from odradek.runtime.doors.worker import ThreadWorker
 
 
 class Call:

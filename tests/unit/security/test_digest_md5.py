@@ -2,15 +2,15 @@
 
 import pytest
 
-from odradek.security.digest_md5 import (
+from odradek.security.errors import AuthenticationFailed
+from odradek.security.mechanisms.digest_md5 import (
     TOKEN_BYTES_MAX,
     DigestClient,
     DigestServer,
     Said,
     proof_of,
 )
-from odradek.security.errors import AuthenticationFailed
-from odradek.security.mechanism import Challenge, Proven
+from odradek.security.mechanisms.mechanism import Challenge, Proven
 
 NONCES = iter(range(1 << 30))
 

@@ -7,11 +7,11 @@ import pytest
 from odradek.model.errors import ErrorCode
 from odradek.model.units import Millis
 from odradek.ports import Chunk
-from odradek.security.client_exchange import ClientExchange
 from odradek.security.errors import AuthenticationFailed, UnsupportedMechanism
-from odradek.security.mechanism import NewServerMechanism
-from odradek.security.plain import PlainClient, PlainServer
-from odradek.security.server_exchange import Offer, Outcome, ServerExchange
+from odradek.security.mechanisms.client_exchange import ClientExchange
+from odradek.security.mechanisms.mechanism import NewServerMechanism
+from odradek.security.mechanisms.plain import PlainClient, PlainServer
+from odradek.security.mechanisms.server_exchange import Offer, Outcome, ServerExchange
 from odradek.wire.headers import read_request, response_frame
 from odradek.wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from odradek.wire.messages.sasl_handshake import SaslHandshakeRequest

@@ -15,8 +15,8 @@ from odradek.config.listeners import TOKEN_ALGORITHMS
 from odradek.model.errors import InvalidSetting
 from odradek.model.units import Millis
 from odradek.security.errors import AuthenticationFailed
-from odradek.security.mechanism import Challenge, Proven
-from odradek.security.oauth import INVALID_TOKEN, OAuthClient, OAuthServer
+from odradek.security.mechanisms.mechanism import Challenge, Proven
+from odradek.security.mechanisms.oauth import INVALID_TOKEN, OAuthClient, OAuthServer
 from odradek.security.principal import user
 from odradek.security.tokens import (
     TOKEN_BYTES_MAX,

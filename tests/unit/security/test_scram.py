@@ -5,10 +5,10 @@ from base64 import b64encode
 import pytest
 
 from odradek.security.errors import AuthenticationFailed
-from odradek.security.mechanism import Challenge, Proven
-from odradek.security.scram import SCRAMS, SHA_256, Scram, ScramCredential
-from odradek.security.scram_client import ScramClient
-from odradek.security.scram_server import ScramServer
+from odradek.security.mechanisms.mechanism import Challenge, Proven
+from odradek.security.mechanisms.scram import SCRAMS, SHA_256, Scram, ScramCredential
+from odradek.security.mechanisms.scram_client import ScramClient
+from odradek.security.mechanisms.scram_server import ScramServer
 
 SECRET = b"the brokers' own"
 NONCES = iter(range(1 << 30))

@@ -6,15 +6,19 @@ from pathlib import Path
 import pytest
 
 from odradek.model.errors import InvalidSetting
-from odradek.security import java_store
-from odradek.security.certificate_names import name_of, parse_rules, principal_name
+from odradek.security.certificates import java_store
+from odradek.security.certificates.certificate_names import name_of, parse_rules, principal_name
+from odradek.security.certificates.der import MalformedCertificate
+from odradek.security.certificates.tls_contexts import (
+    certificate_ends,
+    client_context,
+    server_context,
+)
+from odradek.security.certificates.tls_settings import tls_settings
 from odradek.security.client_settings import client_security
-from odradek.security.der import MalformedCertificate
 from odradek.security.errors import AuthenticationFailed
 from odradek.security.jaas import PLAIN, SCRAM_SHA_256, parse_jaas
 from odradek.security.scram_changes import Deletion, Upsertion, changed, described
-from odradek.security.tls_contexts import certificate_ends, client_context, server_context
-from odradek.security.tls_settings import tls_settings
 from tests.samples.certificate_files import certificates
 from tests.samples.subjects import UTF8, certificate_of, relative_name, subject
 

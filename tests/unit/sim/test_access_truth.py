@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.access.decisions import Caller, Decisions
-from odradek.client.access_rules import AccessRule
+from odradek.client.admin.access_rules import AccessRule
 from odradek.model.access import Effect, Operation, Pattern, Resource, ResourceType, Rule
-from odradek.sim.worlds.access_clients import OPERATIONS, PATTERNS, TOPICS, USERS
-from odradek.sim.worlds.access_truth import Question, allows
+from odradek.sim.worlds.access.clients import OPERATIONS, PATTERNS, TOPICS, USERS
+from odradek.sim.worlds.access.truth import Question, allows
 
 RULES = st.builds(
     lambda pattern, user, operation, effect: AccessRule(

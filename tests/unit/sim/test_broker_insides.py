@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.sim.invariants import Violation
-from odradek.sim.worlds.broker_insides import RequestsAreUnderstood
+from odradek.sim.worlds.broker.insides import RequestsAreUnderstood
 from tests.unit.broker.stage import Stage
 
 

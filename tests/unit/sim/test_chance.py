@@ -1,6 +1,6 @@
 """Chance comes from the seed alone."""
 
-from odradek.sim.chance import SeededRandom
+from odradek.sim.doors.chance import SeededRandom
 
 
 def test_chance_is_the_same_everywhere() -> None:

@@ -1,13 +1,13 @@
 """A ZooKeeper that lags for one broker of a world, and in the end for none."""
 
-from odradek.sim.broker_machine import PORT, name_of
-from odradek.sim.chance import SeededRandom
-from odradek.sim.cluster_scenario import ClusterScenario
-from odradek.sim.worlds.cluster_ensemble import LaggingServer
-from odradek.sim.worlds.cluster_hands import Hands
-from odradek.sim.worlds.cluster_insides import Copies
-from odradek.sim.worlds.cluster_misfortunes import OfCluster
-from odradek.sim.worlds.cluster_view import ClusterView
+from odradek.sim.doors.chance import SeededRandom
+from odradek.sim.scenarios.cluster import ClusterScenario
+from odradek.sim.stage.broker_machine import PORT, name_of
+from odradek.sim.worlds.cluster.misfortunes.ensemble import LaggingServer
+from odradek.sim.worlds.cluster.misfortunes.hands import Hands
+from odradek.sim.worlds.cluster.misfortunes.misfortunes import OfCluster
+from odradek.sim.worlds.cluster.promises.insides import Copies
+from odradek.sim.worlds.cluster.view import ClusterView
 
 
 def test_a_server_lags_until_everything_heals() -> None:

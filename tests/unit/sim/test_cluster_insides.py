@@ -3,8 +3,8 @@
 from odradek.metadata.nouns import PartitionState
 from odradek.model.ids import BrokerId
 from odradek.model.positions import ControllerEpoch, LeaderEpoch, PartitionEpoch
-from odradek.sim.worlds.cluster_bounds import Bounds
-from odradek.sim.worlds.cluster_insides import Copied
+from odradek.sim.worlds.cluster.promises.bounds import Bounds
+from odradek.sim.worlds.cluster.promises.insides import Copied
 
 
 def test_bounds_fall_no_further_than_to_what_is_committed() -> None:

@@ -1,9 +1,9 @@
 """What an acknowledgement is judged by: the value that the leader had, and no other's."""
 
-from odradek.client import admin
-from odradek.sim.cluster_scenario import ClusterScenario
-from odradek.sim.worlds.cluster_min_isr import MinIsrs
-from odradek.sim.worlds.cluster_view import ClusterView
+from odradek.client.admin import admin
+from odradek.sim.scenarios.cluster import ClusterScenario
+from odradek.sim.worlds.cluster.promises.min_isr import MinIsrs
+from odradek.sim.worlds.cluster.view import ClusterView
 
 MIN_ISR = "min.insync.replicas"
 

@@ -7,13 +7,16 @@ import pytest
 from odradek.model.ids import TopicId, TopicPartition
 from odradek.sim.history import Event
 from odradek.sim.invariants import Violation
-from odradek.sim.world import World
-from odradek.sim.worlds.administrator_promises import DOUBT_MICROS
-from odradek.sim.worlds.cluster_insides import Copied, Copies
-from odradek.sim.worlds.cluster_leaderships import UncleanElectionsAreAllowed
-from odradek.sim.worlds.cluster_promises import ClusterTellsOneStory, CommitsGoWithTheirTopic
-from odradek.sim.worlds.cluster_view import ClusterView, Place
-from odradek.sim.zookeeper_machine import ZooKeeperMachine
+from odradek.sim.stage.world import World
+from odradek.sim.stage.zookeeper_machine import ZooKeeperMachine
+from odradek.sim.worlds.broker.administrator_promises import DOUBT_MICROS
+from odradek.sim.worlds.cluster.promises.insides import Copied, Copies
+from odradek.sim.worlds.cluster.promises.leaderships import UncleanElectionsAreAllowed
+from odradek.sim.worlds.cluster.promises.promises import (
+    ClusterTellsOneStory,
+    CommitsGoWithTheirTopic,
+)
+from odradek.sim.worlds.cluster.view import ClusterView, Place
 
 WHERE = TopicPartition("payments", 0)
 

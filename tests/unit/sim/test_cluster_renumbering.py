@@ -4,12 +4,12 @@ from collections import Counter
 
 import pytest
 
-from odradek.sim.chance import SeededRandom
-from odradek.sim.cluster_scenario import ClusterScenario
+from odradek.sim.doors.chance import SeededRandom
+from odradek.sim.scenarios.cluster import ClusterScenario
 from odradek.sim.simulation import turning
-from odradek.sim.worlds.broker_clients import Topic, durably
-from odradek.sim.worlds.cluster_known_mistakes import knobs_of
-from odradek.sim.worlds.cluster_renumbering import BEGUN_ANEW, RenumberingProducer
+from odradek.sim.worlds.broker.clients import Topic, durably
+from odradek.sim.worlds.cluster.clients.renumbering import BEGUN_ANEW, RenumberingProducer
+from odradek.sim.worlds.cluster.mistakes.known import knobs_of
 
 ORDERS = Topic("orders", 1, {}, durably)
 ROUNDS = 4

@@ -4,7 +4,7 @@ import pytest
 
 from odradek.sim.history import History
 from odradek.sim.invariants import Violation
-from odradek.sim.worlds.cluster_writers import TheLastOfEachKeyStays
+from odradek.sim.worlds.cluster.clients.writers import TheLastOfEachKeyStays
 
 Found = tuple[tuple[str, int], ...]
 

@@ -6,10 +6,10 @@ import pytest
 
 from odradek.model.units import Millis
 from odradek.ports import Disk
-from odradek.sim.choices import every_choice
-from odradek.sim.disk import SimulatedDisk
-from odradek.sim.disk_faults import DiskFaults, Fault, PowerLost
-from odradek.sim.medium import CrashRules
+from odradek.sim.doors.choices import every_choice
+from odradek.sim.doors.disk import SimulatedDisk
+from odradek.sim.doors.disk_faults import DiskFaults, Fault, PowerLost
+from odradek.sim.doors.medium import CrashRules
 
 WHOLE_PAGES = CrashRules(tear_one_in=0)  # a page cut at each of its bytes would be 4,095 outcomes
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from odradek.sim.chance import SeededRandom
 from odradek.sim.disk_misfortunes import (
     BitRot,
     DiskErrors,
@@ -11,10 +10,11 @@ from odradek.sim.disk_misfortunes import (
     ReadOnlyDisk,
     SlowDisk,
 )
+from odradek.sim.doors.chance import SeededRandom
+from odradek.sim.doors.wires import WINDOW_BYTES
 from odradek.sim.faults import SlowReceivers
-from odradek.sim.machine import Machine
-from odradek.sim.wires import WINDOW_BYTES
-from odradek.sim.world import World
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
 
 LOG = "orders-0/00000000000000000007.log"
 

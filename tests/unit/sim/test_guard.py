@@ -20,8 +20,8 @@ from types import ModuleType
 
 import pytest
 
-from odradek.sim.loop import Forbidden
-from odradek.sim.world import World
+from odradek.sim.doors.loop import Forbidden
+from odradek.sim.stage.world import World
 
 BEGINNING = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 SEEDED = random.Random(1).random()

@@ -3,9 +3,9 @@
 import pytest
 
 from odradek.ports import Entry
-from odradek.sim.journal import Ledger, SimulatedJournal
-from odradek.sim.machine import Machine
-from odradek.sim.world import World
+from odradek.sim.doors.journal import Ledger, SimulatedJournal
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
 
 
 def entry(zxid: int) -> Entry:

@@ -10,7 +10,7 @@ from odradek.broker.partitions.log_maintenance import LogMaintenance
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.model.positions import Offset
 from odradek.model.units import Timestamp
-from odradek.sim.lending import Trespass
+from odradek.sim.doors.lending import Trespass
 from odradek.storage.logs.retention import deletable_up_to
 from odradek.storage.logs.view import LogView
 from tests.unit.broker.ground import (

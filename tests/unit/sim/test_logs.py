@@ -5,8 +5,8 @@ import asyncio
 import pytest
 import structlog
 
-from odradek.sim.machine import Machine
-from odradek.sim.world import World
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
 
 log = structlog.get_logger()
 

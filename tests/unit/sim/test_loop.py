@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from odradek.sim import loop as loop_module
-from odradek.sim.loop import Deadlock, Forbidden, Livelock, SimulatedLoop
+from odradek.sim.doors import loop as loop_module
+from odradek.sim.doors.loop import Deadlock, Forbidden, Livelock, SimulatedLoop
 
 
 def test_a_day_passes_in_no_time() -> None:

@@ -6,10 +6,10 @@ import pytest
 
 from odradek.model.units import Millis
 from odradek.ports import Receiver, Stream
-from odradek.sim.disk_faults import Fault, PowerLost
-from odradek.sim.machine import Machine
-from odradek.sim.medium import CrashRules
-from odradek.sim.world import World
+from odradek.sim.doors.disk_faults import Fault, PowerLost
+from odradek.sim.doors.medium import CrashRules
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
 
 
 def _never(_: Stream) -> Receiver:

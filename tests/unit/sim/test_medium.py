@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from odradek.ports import Disk
-from odradek.sim.choices import every_choice
-from odradek.sim.disk import SimulatedDisk
-from odradek.sim.medium import CrashRules
+from odradek.sim.doors.choices import every_choice
+from odradek.sim.doors.disk import SimulatedDisk
+from odradek.sim.doors.medium import CrashRules
 
 WHOLE_PAGES = CrashRules(page_bytes=4, tear_one_in=0)
 TORN_PAGES = CrashRules(page_bytes=4, tear_one_in=2)

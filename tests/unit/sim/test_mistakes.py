@@ -1,6 +1,6 @@
 """The wrong rules that worlds know stand in the place of functions that are there."""
 
-from odradek.sim.worlds.cluster_known_mistakes import KNOWN, knobs_of
+from odradek.sim.worlds.cluster.mistakes.known import KNOWN, knobs_of
 
 
 def test_every_wrong_rule_takes_the_place_of_something() -> None:

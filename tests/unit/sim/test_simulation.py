@@ -13,15 +13,15 @@ import pytest
 from odradek.sim import __main__ as command
 from odradek.sim import batch, many, report
 from odradek.sim.batch import Run, run_all
-from odradek.sim.chance import SeededRandom
 from odradek.sim.conversations import conversations
+from odradek.sim.doors.chance import SeededRandom
+from odradek.sim.doors.loop import SECOND
 from odradek.sim.faults import Fault, Pause, PowerCut
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
-from odradek.sim.loop import SECOND
-from odradek.sim.machine import Machine
 from odradek.sim.plan import Strike, draw_plan, smaller
 from odradek.sim.simulation import Outcome, Simulation, run, too_little
+from odradek.sim.stage.machine import Machine
 
 
 class Ticks(Simulation):

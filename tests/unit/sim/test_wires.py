@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from odradek.ports import Receiver, Stream
-from odradek.sim.machine import Machine
-from odradek.sim.wires import WINDOW_BYTES
-from odradek.sim.world import World
+from odradek.sim.doors.wires import WINDOW_BYTES
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
 
 PORT = 9092
 

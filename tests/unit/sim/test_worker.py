@@ -4,12 +4,12 @@ import asyncio
 import threading
 
 from odradek.model.units import Millis
-from odradek.sim.disk import SimulatedDisk
-from odradek.sim.disk_faults import Fault
-from odradek.sim.loop import SECOND
-from odradek.sim.machine import Machine
-from odradek.sim.worker import SimulatedWorker
-from odradek.sim.world import World
+from odradek.sim.doors.disk import SimulatedDisk
+from odradek.sim.doors.disk_faults import Fault
+from odradek.sim.doors.loop import SECOND
+from odradek.sim.doors.worker import SimulatedWorker
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
 
 
 class Line:

@@ -11,8 +11,8 @@ from odradek.records.batch import read_header
 from odradek.records.build import build_batch
 from odradek.records.control import EndMarker, TransactionEnd
 from odradek.records.record import Record, read_records
-from odradek.sim.disk import SimulatedDisk
-from odradek.sim.medium import Directory
+from odradek.sim.doors.disk import SimulatedDisk
+from odradek.sim.doors.medium import Directory
 from odradek.storage.files.dir_files import OpenFiles
 from odradek.storage.files.failures import Failures
 from odradek.storage.logs.closing import close

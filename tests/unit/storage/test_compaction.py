@@ -8,8 +8,8 @@ from odradek.model.positions import Offset
 from odradek.model.units import Bytes, Millis, Timestamp
 from odradek.ports import Disk
 from odradek.records.batch import read_header
-from odradek.sim.disk import SimulatedDisk
-from odradek.sim.disk_faults import Fault
+from odradek.sim.doors.disk import SimulatedDisk
+from odradek.sim.doors.disk_faults import Fault
 from odradek.storage.compacting import compaction
 from odradek.storage.compacting.compaction import Compaction, Throttle, cleanable, is_due
 from odradek.storage.compacting.key_map import KeyMap

@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.model.ids import TopicId
-from odradek.sim.disk_faults import Fault
+from odradek.sim.doors.disk_faults import Fault
 from odradek.storage.dirs.dir_new_logs import InDir
 from odradek.storage.errors import LogDirOffline, StorageError
 from tests.unit.storage.test_log_dirs import CONFIG, NEW, NOW, TOPIC_ID, Host, fill, part

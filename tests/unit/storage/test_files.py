@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.doors.disk import SimulatedDisk
 from odradek.storage.errors import LogDirOffline
 from odradek.storage.files.dir_files import OpenFiles, delete_if_there, read_small, write_small
 from odradek.storage.files.failures import Failures

@@ -7,9 +7,9 @@ import pytest
 
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes
-from odradek.sim.disk import SimulatedDisk
-from odradek.sim.disk_faults import Fault
-from odradek.sim.medium import Directory
+from odradek.sim.doors.disk import SimulatedDisk
+from odradek.sim.doors.disk_faults import Fault
+from odradek.sim.doors.medium import Directory
 from odradek.storage.errors import DiskFull, LogDirOffline
 from odradek.storage.files.failures import Failures
 from odradek.storage.logs.closing import RestJob

@@ -6,7 +6,7 @@ from odradek.model.errors import BrokerError
 from odradek.model.positions import Offset
 from odradek.model.units import Bytes
 from odradek.records.batch import place
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.doors.disk import SimulatedDisk
 from odradek.storage.errors import CorruptFile, DiskFull, OffsetsOutOfOrder
 from odradek.storage.logs.gaps import Gap, Mending, find_gap, fitting
 from odradek.storage.logs.log import PartitionLog

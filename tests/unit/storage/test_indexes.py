@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from odradek.ports import File
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.doors.disk import SimulatedDisk
 from odradek.storage.errors import CorruptFile
 from odradek.storage.segments.offset_index import WRITE_ENTRIES, OffsetIndex
 from odradek.storage.segments.time_index import TimeEntry, TimeIndex

@@ -8,7 +8,7 @@ from odradek.model.errors import CorruptBatch
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes, Millis, Timestamp
 from odradek.records.batch import place, read_header
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.doors.disk import SimulatedDisk
 from odradek.storage.errors import (
     BatchLargerThanSegment,
     DiskFull,

@@ -10,8 +10,8 @@ from odradek.model.units import Bytes, Timestamp
 from odradek.records.batch import read_header
 from odradek.records.build import build_batch
 from odradek.records.record import Record
-from odradek.sim.disk import SimulatedDisk
-from odradek.sim.disk_faults import Fault
+from odradek.sim.doors.disk import SimulatedDisk
+from odradek.sim.doors.disk_faults import Fault
 from odradek.storage.dirs.dir_new_logs import InDir, NewLog
 from odradek.storage.dirs.log_dir import DirLocked, LogDir, Opened
 from odradek.storage.dirs.log_dirs import LogDirs, WrongIdentity

@@ -14,7 +14,7 @@ from odradek.records.batch import read_header
 from odradek.records.build import build_batch
 from odradek.records.control import EndMarker, TransactionEnd
 from odradek.records.record import Record
-from odradek.sim.disk_faults import Fault, PowerLost
+from odradek.sim.doors.disk_faults import Fault, PowerLost
 from odradek.storage.dirs.dir_new_logs import InDir
 from odradek.storage.dirs.moves import (
     PIECE_BATCHES,

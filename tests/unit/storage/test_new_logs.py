@@ -5,7 +5,7 @@ import errno
 import pytest
 
 from odradek.model.positions import LeaderEpoch
-from odradek.sim.disk_faults import Fault
+from odradek.sim.doors.disk_faults import Fault
 from odradek.storage.dirs.moves import begin_move
 from odradek.storage.errors import LogDirOffline
 from odradek.storage.files.names import Kind, parse_log_name

@@ -4,8 +4,8 @@ import pytest
 
 from odradek.model.positions import Offset
 from odradek.model.units import Bytes
-from odradek.sim.chance import SeededRandom
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.doors.chance import SeededRandom
+from odradek.sim.doors.disk import SimulatedDisk
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.errors import DiskFull, LogDirOffline
 from odradek.storage.files.failures import Failures

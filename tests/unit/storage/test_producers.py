@@ -6,7 +6,7 @@ from odradek.model.ids import ProducerId
 from odradek.model.positions import Offset
 from odradek.model.units import Bytes, Timestamp
 from odradek.records.batch import read_header
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.doors.disk import SimulatedDisk
 from odradek.storage.errors import (
     CorruptFile,
     InvalidProducerEpoch,

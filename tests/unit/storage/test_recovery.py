@@ -7,8 +7,8 @@ import pytest
 
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes
-from odradek.sim.chance import SeededRandom
-from odradek.sim.disk import SimulatedDisk
+from odradek.sim.doors.chance import SeededRandom
+from odradek.sim.doors.disk import SimulatedDisk
 from odradek.storage.errors import OldFormat
 from odradek.storage.logs.loading import Checkpointed
 from odradek.storage.logs.retention import DeleteJob

@@ -4,8 +4,8 @@ import errno
 
 import pytest
 
-from odradek.sim.disk import SimulatedDisk
-from odradek.sim.disk_faults import Fault
+from odradek.sim.doors.disk import SimulatedDisk
+from odradek.sim.doors.disk_faults import Fault
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.dirs.room import measure, takes
 from odradek.storage.errors import LogDirOffline

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset
-from odradek.sim.disk import SimulatedDisk
-from odradek.sim.disk_faults import Fault, PowerLost
+from odradek.sim.doors.disk import SimulatedDisk
+from odradek.sim.doors.disk_faults import Fault, PowerLost
 from odradek.storage.errors import CorruptFile
 from odradek.storage.files.unclean_logs import (
     UNCLEAN_LOGS,

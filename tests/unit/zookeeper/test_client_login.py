@@ -6,8 +6,8 @@ import pytest
 
 from odradek.ensemble.protection import ACL_READABLE, ACL_SENSITIVE, protected
 from odradek.model.units import Bytes
-from odradek.security.digest_md5 import DigestClient, DigestServer
 from odradek.security.errors import AuthenticationFailed
+from odradek.security.mechanisms.digest_md5 import DigestClient, DigestServer
 from odradek.zookeeper.client.errors import AuthFailed
 from odradek.zookeeper.client.session import SessionSettings
 from odradek.zookeeper.client.states import Status

@@ -2,7 +2,7 @@
 
 import pytest
 
-from odradek.security.digest_md5 import DigestClient
+from odradek.security.mechanisms.digest_md5 import DigestClient
 from odradek.zookeeper.protocol.codes import KeeperCode
 from odradek.zookeeper.protocol.jute import Acl, Identity
 from odradek.zookeeper.protocol.jute_replies import AclReply, Created, Done, Identities, SaslReply

@@ -12,8 +12,8 @@ from typing import Any, Final, Protocol
 
 from odradek.broker.control.metadata_cache import MetadataCache, StaleBrokerEpoch
 from odradek.broker.controlled import leader_and_isr, stop_replica, update_metadata
-from odradek.broker.partitions.hosted import StopState
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.hosted import StopState
 from odradek.broker.slices import in_turns
 from odradek.controller.decisions.tree_changes import ALL_PATHS
 from odradek.metadata.image import Changes

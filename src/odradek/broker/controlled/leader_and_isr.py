@@ -3,8 +3,8 @@
 from collections.abc import Awaitable
 from itertools import islice
 
-from odradek.broker.partitions.hosted import LeaderAndIsrState
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.hosted import LeaderAndIsrState
 from odradek.broker.partitions.roles import RoleChanges
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, in_turns
 from odradek.model.errors import ErrorCode

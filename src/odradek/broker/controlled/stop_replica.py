@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Iterable
 
-from odradek.broker.partitions.hosted import StopState
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.hosted import StopState
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicId, TopicPartition
 from odradek.model.positions import LeaderEpoch

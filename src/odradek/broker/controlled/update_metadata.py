@@ -15,12 +15,12 @@ from typing import NamedTuple
 import structlog
 
 from odradek.broker.control.metadata_cache import MetadataCache
-from odradek.broker.partitions.hosted import (
+from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.hosted import (
     EPOCH_DURING_DELETION,
     StopState,
     is_of_another_topic,
 )
-from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps
 from odradek.config.listeners import SecurityProtocol
 from odradek.controller.messages import DELETED

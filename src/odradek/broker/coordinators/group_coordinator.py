@@ -13,9 +13,10 @@ from odradek.broker.settings import SettingsSource
 from odradek.config.rows import groups as rows
 from odradek.config.rows import topic as topic_rows
 from odradek.coordinator.coordinator import Coordinator, CoordinatorSpec
-from odradek.coordinator.groups import admin, answers, codec
+from odradek.coordinator.groups import answers, codec
 from odradek.coordinator.groups.machine import GroupMachine
 from odradek.coordinator.groups.settings import GroupSettings
+from odradek.coordinator.groups.steps import admin
 from odradek.metadata.delta import topics_removed
 from odradek.metadata.image import ClusterImage
 from odradek.model.ids import TopicId, TopicPartition

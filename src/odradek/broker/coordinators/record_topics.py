@@ -25,8 +25,8 @@ import structlog
 from odradek.broker.coordinators.load_times import LoadTimes
 from odradek.broker.jobs import begin
 from odradek.broker.network.pending_request import PendingRequest
-from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
 from odradek.broker.timers import Timer, Timers
 from odradek.coordinator.batches import Decoder, Encoder, load_batches, to_batches
 from odradek.coordinator.coordinator import Coordinator, Place

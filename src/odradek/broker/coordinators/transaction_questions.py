@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.to_controller import Brokers
 from odradek.broker.jobs import begin
-from odradek.broker.partitions.confirmations import Question, Told
+from odradek.broker.partitions.replicas.confirmations import Question, Told
 from odradek.broker.timers import Timers
 from odradek.coordinator.placement import partition_of
 from odradek.model.errors import BrokerError, ErrorCode

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Protocol
 
 from odradek.broker.fetching.reader import Consumer, Follower, Reader
-from odradek.broker.partitions.replica import Replica
+from odradek.broker.partitions.replicas.replica import Replica
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicId, TopicPartition
 from odradek.model.positions import FIRST_INCARNATION, NO_OFFSET, Incarnation, Offset

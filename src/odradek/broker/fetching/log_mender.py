@@ -13,9 +13,9 @@ import structlog
 
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.jobs import begin, drained, off_loop
-from odradek.broker.partitions.following_replica import FollowingReplica
-from odradek.broker.partitions.local_logs import RunningCompaction
+from odradek.broker.partitions.logs.local_logs import RunningCompaction
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.following_replica import FollowingReplica
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.positions import Offset
 from odradek.model.units import MIB, SECOND, Bytes, Millis

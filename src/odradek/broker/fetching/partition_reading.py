@@ -15,9 +15,9 @@ from odradek.broker.fetching.fetch_sessions import NO_SESSION, Slot
 from odradek.broker.fetching.reader import Follower, Reader
 from odradek.broker.fetching.replica_selector import ReplicaSelector
 from odradek.broker.fetching.sought_reads import Part, SoughtRead, Wanted, read_part
-from odradek.broker.partitions.following_replica import FollowingReplica
-from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.following_replica import FollowingReplica
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_BROKER, NO_TOPIC_ID
 from odradek.model.positions import NO_BROKER_EPOCH, NO_OFFSET, LeaderEpoch, Offset

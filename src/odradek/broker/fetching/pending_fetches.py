@@ -19,7 +19,7 @@ from odradek.broker.fetching.pending_fetch import Fetch, FetchDeps
 from odradek.broker.fetching.reader import Consumer, Follower, Reader
 from odradek.broker.fetching.replica_selector import ReplicaSelector
 from odradek.broker.network.pending_request import PendingRequest
-from odradek.broker.partitions.replica import Replica
+from odradek.broker.partitions.replicas.replica import Replica
 from odradek.metadata.image import ClusterImage
 from odradek.model.access import Operation
 from odradek.model.ids import BrokerId

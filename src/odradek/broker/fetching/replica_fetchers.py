@@ -19,9 +19,9 @@ from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.vanished_brokers import VanishedBrokers
 from odradek.broker.fetching.write_failures import WriteFailures
 from odradek.broker.jobs import begin
-from odradek.broker.partitions.following_replica import FollowingReplica
-from odradek.broker.partitions.lanes import Work
+from odradek.broker.partitions.logs.lanes import Work
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.following_replica import FollowingReplica
 from odradek.config.broker import BrokerConfig
 from odradek.config.rows import replication as rows
 from odradek.metadata.image import ClusterImage

@@ -6,7 +6,7 @@ that replica is alive and holds the offset. Without `replica.selector.class` it 
 
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.fetching.reader import Consumer
-from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
 from odradek.model.ids import BrokerId
 from odradek.model.positions import Offset
 

@@ -15,9 +15,9 @@ from odradek.broker.figures.idleness import Idleness
 from odradek.broker.figures.request_times import QUANTILES, Part, RequestTimes
 from odradek.broker.figures.sample import Sample
 from odradek.broker.figures.transaction_samples import transaction_samples
-from odradek.broker.partitions.added_replicas import added_replicas
-from odradek.broker.partitions.alter_partition_manager import AlterPartitionManager
-from odradek.broker.partitions.traffic import Traffic
+from odradek.broker.partitions.replicas.added_replicas import added_replicas
+from odradek.broker.partitions.replicas.alter_partition_manager import AlterPartitionManager
+from odradek.broker.partitions.replicas.traffic import Traffic
 from odradek.broker.services import Services
 from odradek.model.units import SECOND
 from odradek.storage.dirs.log_dir import LogDir

@@ -11,7 +11,7 @@ from odradek.broker.access.need import Each
 from odradek.broker.handlers.api import Api
 from odradek.broker.jobs import off_loop
 from odradek.broker.network.pending_request import PendingRequest
-from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
 from odradek.broker.services import Services
 from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode

@@ -13,7 +13,7 @@ from typing import Final
 from odradek.broker.access.need import Whole
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
-from odradek.broker.partitions.room import is_in_reach, room_of
+from odradek.broker.partitions.logs.room import is_in_reach, room_of
 from odradek.broker.services import Services
 from odradek.model.access import Operation
 from odradek.model.errors import ErrorCode

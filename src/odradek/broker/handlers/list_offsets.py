@@ -17,7 +17,7 @@ from odradek.broker.handlers.old_formats import as_lists_of_offsets
 from odradek.broker.handlers.replica_requests import check_replica
 from odradek.broker.jobs import off_loop
 from odradek.broker.network.pending_request import PendingRequest
-from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
 from odradek.broker.services import Services
 from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode

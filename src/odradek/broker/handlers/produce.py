@@ -24,10 +24,10 @@ from odradek.broker.handlers.transactions import (
     refusal,
 )
 from odradek.broker.network.pending_request import PendingRequest
-from odradek.broker.partitions.confirmations import Question
-from odradek.broker.partitions.leading_replica import LeadingReplica
-from odradek.broker.partitions.produce_rules import UNPACKED_BYTES_MAX
-from odradek.broker.partitions.replica import Patience
+from odradek.broker.partitions.replicas.confirmations import Question
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
+from odradek.broker.partitions.replicas.produce_rules import UNPACKED_BYTES_MAX
+from odradek.broker.partitions.replicas.replica import Patience
 from odradek.broker.services import Services
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once, dropped
 from odradek.broker.timers import Timer

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Final
 
 from odradek.broker.network.pending_request import PendingRequest
-from odradek.broker.partitions.leading_replica import LeadingReplica
-from odradek.broker.partitions.replica import Patience
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
+from odradek.broker.partitions.replicas.replica import Patience
 from odradek.broker.services import Services
 from odradek.broker.timers import Timer, Timers
 from odradek.model.access import Operation, ResourceType

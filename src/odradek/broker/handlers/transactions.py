@@ -6,8 +6,8 @@ for which every client sends the same again.
 
 from typing import Any, Final
 
-from odradek.broker.partitions.confirmations import AGAIN, Question
-from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.partitions.replicas.confirmations import AGAIN, Question
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
 from odradek.broker.services import Services
 from odradek.config.rows.transactions import TRANSACTION_PARTITION_VERIFICATION_ENABLE
 from odradek.coordinator.transactions.values import Identity

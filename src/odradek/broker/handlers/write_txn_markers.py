@@ -15,9 +15,9 @@ from odradek.broker.access.need import Whole
 from odradek.broker.coordinators.group_coordinator import GroupCoordinator
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
-from odradek.broker.partitions.leading_replica import LeadingReplica
-from odradek.broker.partitions.replica import Patience
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
+from odradek.broker.partitions.replicas.replica import Patience
 from odradek.broker.services import Services
 from odradek.broker.settings import Settings
 from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once

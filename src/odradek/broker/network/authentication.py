@@ -23,17 +23,17 @@ from odradek.peers.login import Login, token_login
 from odradek.peers.secured_network import Outgoing
 from odradek.peers.token_source import TokenSource
 from odradek.ports import Random
-from odradek.security.certificate_names import parse_rules
+from odradek.security.certificates.certificate_names import parse_rules
+from odradek.security.certificates.tls_contexts import Read
 from odradek.security.client_settings import client_mechanism
 from odradek.security.errors import AuthenticationFailed
 from odradek.security.jaas import OAUTHBEARER, PLAIN
-from odradek.security.mechanism import NewServerMechanism, ServerMechanism
-from odradek.security.oauth import OAuthClient, OAuthServer
-from odradek.security.plain import PlainServer
-from odradek.security.scram import SCRAMS, Scram, ScramCredential
-from odradek.security.scram_server import ScramServer
-from odradek.security.server_exchange import Offer
-from odradek.security.tls_contexts import Read
+from odradek.security.mechanisms.mechanism import NewServerMechanism, ServerMechanism
+from odradek.security.mechanisms.oauth import OAuthClient, OAuthServer
+from odradek.security.mechanisms.plain import PlainServer
+from odradek.security.mechanisms.scram import SCRAMS, Scram, ScramCredential
+from odradek.security.mechanisms.scram_server import ScramServer
+from odradek.security.mechanisms.server_exchange import Offer
 from odradek.security.token_endpoint import TokenEndpoint, token_endpoint
 
 NONCE_BYTES: Final = 24

@@ -26,14 +26,14 @@ from odradek.model.errors import InvalidSetting
 from odradek.model.moments import moment_text
 from odradek.model.units import DAY, SECOND, Millis, Timestamp
 from odradek.ports import Clock
-from odradek.security.tls_contexts import (
+from odradek.security.certificates.tls_contexts import (
     Read,
     certificate_ends,
     client_context,
     opened_once,
     server_context,
 )
-from odradek.security.tls_settings import TlsSettings, tls_settings
+from odradek.security.certificates.tls_settings import TlsSettings, tls_settings
 
 ROUND: Final = Millis(5 * SECOND)
 SOON: Final = Millis(14 * DAY)

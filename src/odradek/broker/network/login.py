@@ -20,10 +20,10 @@ from odradek.model.units import KIB, MIB, SECOND, Bytes, Millis
 from odradek.peers.handover import Handover, deliver
 from odradek.peers.tls_stream import TlsEnd, TlsStream
 from odradek.ports import Address, Clock, Receiver, Stream
-from odradek.security.certificate_names import Rule, principal_name
-from odradek.security.der import MalformedCertificate
+from odradek.security.certificates.certificate_names import Rule, principal_name
+from odradek.security.certificates.der import MalformedCertificate
+from odradek.security.mechanisms.server_exchange import Offer, Outcome, ServerExchange
 from odradek.security.principal import ANONYMOUS, Principal, user
-from odradek.security.server_exchange import Offer, Outcome, ServerExchange
 from odradek.wire.apis import API_VERSIONS
 from odradek.wire.framing import InvalidFrame, Scratch, frame_bytes
 from odradek.wire.headers import UnsupportedRequest, read_request, response_frame

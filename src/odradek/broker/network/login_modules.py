@@ -8,9 +8,9 @@ from odradek.config.broker import BrokerConfig
 from odradek.config.rows.zookeeper_security import JAVA_SECURITY_AUTH_LOGIN_CONFIG
 from odradek.config.secured import jaas_setting, jaas_text
 from odradek.model.errors import InvalidSetting
+from odradek.security.certificates.tls_contexts import Read
 from odradek.security.jaas import CLASSES, LoginModule, parse_jaas
 from odradek.security.jaas_file import entry_of
-from odradek.security.tls_contexts import Read
 
 SECTION = "KafkaServer"
 

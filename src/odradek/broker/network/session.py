@@ -6,7 +6,7 @@ from typing import Final
 from odradek.broker.timers import Timer, Timers
 from odradek.model.units import SECOND, Millis
 from odradek.ports import Clock
-from odradek.security.server_exchange import Outcome, Reply, SaslRequest, ServerExchange
+from odradek.security.mechanisms.server_exchange import Outcome, Reply, SaslRequest, ServerExchange
 
 PROOF_MS_MAX: Final = Millis(10 * SECOND)
 """Who has begun in time gets so long: the answer may wait behind that to an earlier request."""

@@ -22,7 +22,7 @@ from odradek.model.errors import InvalidSetting
 from odradek.model.units import SECOND, Millis
 from odradek.ports import Clock
 from odradek.security.jaas import OAUTHBEARER
-from odradek.security.oauth import Check
+from odradek.security.mechanisms.oauth import Check
 from odradek.security.tokens import Claims, Keys, Rules, UnknownKey, believed, parse_keys
 
 PAUSE: Final = Millis(30 * SECOND)

@@ -20,10 +20,10 @@ from typing import Protocol
 import structlog
 
 from odradek.broker.control.metadata_cache import MetadataCache
-from odradek.broker.partitions.following_replica import FollowingReplica
-from odradek.broker.partitions.leading_replica import LeadingReplica
-from odradek.broker.partitions.local_logs import LocalLogs
-from odradek.broker.partitions.resignations import Resignations
+from odradek.broker.partitions.logs.local_logs import LocalLogs
+from odradek.broker.partitions.replicas.following_replica import FollowingReplica
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
+from odradek.broker.partitions.replicas.resignations import Resignations
 from odradek.metadata.image import ClusterImage
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.storage.errors import CorruptFile

@@ -17,10 +17,10 @@ from typing import Final, Protocol
 import structlog
 
 from odradek.broker.control.metadata_cache import MetadataCache
-from odradek.broker.partitions.following_replica import FollowingReplica
-from odradek.broker.partitions.leading_replica import LeadingReplica
-from odradek.broker.partitions.local_logs import LocalLogs
-from odradek.broker.partitions.resignations import Resignations
+from odradek.broker.partitions.logs.local_logs import LocalLogs
+from odradek.broker.partitions.replicas.following_replica import FollowingReplica
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
+from odradek.broker.partitions.replicas.resignations import Resignations
 from odradek.model.ids import TopicPartition
 from odradek.storage.dirs.log_dirs import LogDirs, WentOffline
 from odradek.storage.dirs.room import Room

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from odradek.broker.control.metadata_cache import MetadataCache
-from odradek.broker.partitions.leading_replica import LeadingReplica
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
 from odradek.broker.settings import SettingsSource
 from odradek.broker.slices import Steps, goes_on
 from odradek.config.rows.replication import REPLICA_LAG_TIME_MAX_MS

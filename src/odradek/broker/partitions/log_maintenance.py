@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import structlog
 
 from odradek.broker.jobs import drained, off_loop
-from odradek.broker.partitions.local_logs import RunningCompaction
+from odradek.broker.partitions.logs.local_logs import RunningCompaction
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows import cleaner as cleaner_rows

@@ -6,12 +6,17 @@ The rules follow from the topic's settings, and are replaced when these change.
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from odradek.broker.partitions.following_replica import FollowingReplica
-from odradek.broker.partitions.group_commit import GroupCommit
-from odradek.broker.partitions.hosted import LeaderAndIsrState
-from odradek.broker.partitions.leading_replica import IsrChanges, LeaderDeps, LeadingReplica, Rules
-from odradek.broker.partitions.produce_rules import ProduceRules
-from odradek.broker.partitions.traffic import Traffics
+from odradek.broker.partitions.logs.group_commit import GroupCommit
+from odradek.broker.partitions.replicas.following_replica import FollowingReplica
+from odradek.broker.partitions.replicas.hosted import LeaderAndIsrState
+from odradek.broker.partitions.replicas.leading_replica import (
+    IsrChanges,
+    LeaderDeps,
+    LeadingReplica,
+    Rules,
+)
+from odradek.broker.partitions.replicas.produce_rules import ProduceRules
+from odradek.broker.partitions.replicas.traffic import Traffics
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows import replication, topic, transactions
 from odradek.config.topic import TopicConfig

@@ -18,9 +18,12 @@ import structlog
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.doors import Doors
 from odradek.broker.jobs import begin
-from odradek.broker.partitions.dir_moves import DirMoves
-from odradek.broker.partitions.following_replica import FollowingReplica
-from odradek.broker.partitions.hosted import (
+from odradek.broker.partitions.logs.dir_moves import DirMoves
+from odradek.broker.partitions.logs.lanes import Lane, all_done, answered
+from odradek.broker.partitions.logs.local_logs import CLOSE_PATIENCE, LocalLogs
+from odradek.broker.partitions.replica_factory import FactoryDeps, ReplicaFactory
+from odradek.broker.partitions.replicas.following_replica import FollowingReplica
+from odradek.broker.partitions.replicas.hosted import (
     Following,
     LeaderAndIsrState,
     Leading,
@@ -34,13 +37,10 @@ from odradek.broker.partitions.hosted import (
     is_of_another_topic,
     not_led,
 )
-from odradek.broker.partitions.lanes import Lane, all_done, answered
-from odradek.broker.partitions.leading_replica import IsrChanges, LeadingReplica
-from odradek.broker.partitions.local_logs import CLOSE_PATIENCE, LocalLogs
-from odradek.broker.partitions.replica_factory import FactoryDeps, ReplicaFactory
+from odradek.broker.partitions.replicas.leading_replica import IsrChanges, LeadingReplica
+from odradek.broker.partitions.replicas.traffic import Traffics
+from odradek.broker.partitions.replicas.write_waits import EpochsBegun, SegmentRolled
 from odradek.broker.partitions.roles import RoleChanges, Roles
-from odradek.broker.partitions.traffic import Traffics
-from odradek.broker.partitions.write_waits import EpochsBegun, SegmentRolled
 from odradek.broker.settings import SettingsSource
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition

@@ -11,8 +11,11 @@ from typing import Final
 
 import structlog
 
-from odradek.broker.partitions.following_replica import FollowingReplica
-from odradek.broker.partitions.hosted import (
+from odradek.broker.partitions.logs.lanes import Lane
+from odradek.broker.partitions.logs.local_logs import MADE_AT_ONCE, LocalLogs
+from odradek.broker.partitions.replica_factory import ReplicaFactory
+from odradek.broker.partitions.replicas.following_replica import FollowingReplica
+from odradek.broker.partitions.replicas.hosted import (
     Following,
     HostedPartitions,
     LeaderAndIsrState,
@@ -21,11 +24,8 @@ from odradek.broker.partitions.hosted import (
     Starting,
     Stopped,
 )
-from odradek.broker.partitions.lanes import Lane
-from odradek.broker.partitions.leading_replica import LeadingReplica
-from odradek.broker.partitions.local_logs import MADE_AT_ONCE, LocalLogs
-from odradek.broker.partitions.replica_factory import ReplicaFactory
-from odradek.broker.partitions.write_waits import EpochsBegun
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
+from odradek.broker.partitions.replicas.write_waits import EpochsBegun
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import FIRST_INCARNATION

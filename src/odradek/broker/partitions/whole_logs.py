@@ -14,9 +14,9 @@ import structlog
 
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.jobs import off_loop
-from odradek.broker.partitions.following_replica import FollowingReplica
-from odradek.broker.partitions.replica import Replica
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.following_replica import FollowingReplica
+from odradek.broker.partitions.replicas.replica import Replica
 from odradek.metadata.image import ClusterImage
 from odradek.metadata.nouns import PartitionState
 from odradek.model.ids import TopicPartition

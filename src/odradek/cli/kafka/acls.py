@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from odradek.access.filters import Filter
-from odradek.cli.acl_options import RESOURCES, RULES, with_options, words
-from odradek.cli.acl_words import PATTERN_TYPES, AclWords, flat, principal_of
 from odradek.cli.kafka.script import Misused, Script, ask, the_one
-from odradek.client import access_rules
-from odradek.client.access_rules import EVERY_RULE, AccessRule
+from odradek.cli.words.acl_options import RESOURCES, RULES, with_options, words
+from odradek.cli.words.acl_words import PATTERN_TYPES, AclWords, flat, principal_of
+from odradek.client.admin import access_rules
+from odradek.client.admin.access_rules import EVERY_RULE, AccessRule
 from odradek.client.cluster import Cluster
 from odradek.model.access import Pattern, ResourceType, Rule
 from odradek.model.errors import InvalidSetting

@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import Final
 
 from odradek.broker.passwords import Passwords, is_password
-from odradek.cli.failing import Failed
-from odradek.cli.tree import in_tree
-from odradek.cli.tree_settings import write_settings
+from odradek.cli.reaching.tree import in_tree
+from odradek.cli.serving.tree_settings import write_settings
+from odradek.cli.words.failing import Failed
 from odradek.config.broker import Layers, dynamic_layer, read
 from odradek.config.findings import Given, refuse
 from odradek.config.rows.security import PASSWORD_ENCODER_SECRET
@@ -20,7 +20,7 @@ from odradek.ensemble.client import ZooKeeperClient
 from odradek.metadata.znodes.broker import BrokerIdsZnode
 from odradek.metadata.znodes.settings import Entity, EntityType
 from odradek.model.names import DEFAULT_ENTITY
-from odradek.runtime.chance import SystemRandom
+from odradek.runtime.doors.chance import SystemRandom
 from odradek.security.zookeeper_access import ZooKeeperAccess
 from odradek.zookeeper.client.errors import NoNode
 

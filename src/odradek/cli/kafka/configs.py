@@ -5,16 +5,16 @@ from typing import Any
 
 import click
 
-from odradek.cli.failing import Failed
 from odradek.cli.kafka import broker_configs, quota_configs, user_configs
 from odradek.cli.kafka.quota_configs import Entities
 from odradek.cli.kafka.script import Misused, Script, ask, pairs_of, the_one
-from odradek.cli.tree import access_by, tls_option
-from odradek.client import admin
+from odradek.cli.reaching.tree import access_by, tls_option
+from odradek.cli.words.failing import Failed
+from odradek.client.admin import admin
 from odradek.client.cluster import Cluster
 from odradek.client.errors import check
 from odradek.config.describe import Source
-from odradek.security.scram import SCRAMS
+from odradek.security.mechanisms.scram import SCRAMS
 from odradek.security.zookeeper_access import ZooKeeperAccess
 from odradek.wire.messages.describe_configs import (
     DescribeConfigsRequest,

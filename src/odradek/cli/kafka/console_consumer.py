@@ -5,16 +5,16 @@ from typing import Any, Final
 
 import click
 
-from odradek.cli.consume import Printer, Run, Wanted
-from odradek.cli.escapes import unescaped
-from odradek.cli.failing import Failed
 from odradek.cli.kafka.script import Misused, Script
-from odradek.cli.naming import topics_named
-from odradek.cli.options import options, pairs
-from odradek.cli.printing import output
-from odradek.cli.talking import talk
+from odradek.cli.reaching.naming import topics_named
+from odradek.cli.reaching.talking import talk
+from odradek.cli.records.consume import Printer, Run, Wanted
+from odradek.cli.showing.printing import output
+from odradek.cli.words.escapes import unescaped
+from odradek.cli.words.failing import Failed
+from odradek.cli.words.options import options, pairs
 from odradek.client.cluster import Cluster
-from odradek.client.reader import Found, Reader
+from odradek.client.records.reader import Found, Reader
 from odradek.model.units import Millis
 
 DEFAULTS: Final = {

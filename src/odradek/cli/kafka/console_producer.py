@@ -5,12 +5,12 @@ from typing import Final
 
 import click
 
-from odradek.cli.escapes import unescaped
-from odradek.cli.failing import INTERRUPTED, Failed
 from odradek.cli.kafka.script import Misused, Script
-from odradek.cli.options import options, pairs
-from odradek.cli.produce import Sender, Source, settings_of_producer
-from odradek.cli.talking import talk
+from odradek.cli.reaching.talking import talk
+from odradek.cli.records.produce import Sender, Source, settings_of_producer
+from odradek.cli.words.escapes import unescaped
+from odradek.cli.words.failing import INTERRUPTED, Failed
+from odradek.cli.words.options import options, pairs
 
 KNOWN: Final = ("parse.key", "key.separator", "null.marker", "ignore.error")
 

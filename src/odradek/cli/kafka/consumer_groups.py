@@ -5,15 +5,15 @@ from typing import Any
 
 import click
 
-from odradek.cli.failing import Failed
-from odradek.cli.group import Position, owners_of, positions
-from odradek.cli.group_reset import WAYS, Target, reset
 from odradek.cli.kafka.script import Misused, Script, ask, the_one, told
-from odradek.cli.naming import groups_named
-from odradek.client import admin
+from odradek.cli.reaching.naming import groups_named
+from odradek.cli.records.group import Position, owners_of, positions
+from odradek.cli.records.group_reset import WAYS, Target, reset
+from odradek.cli.words.failing import Failed
+from odradek.client.admin import admin
 from odradek.client.cluster import Cluster
 from odradek.client.coordinators import COORDINATOR_VERSION, find_coordinator
-from odradek.client.member import committed
+from odradek.client.records.member import committed
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.wire.messages.describe_groups import DescribedGroup

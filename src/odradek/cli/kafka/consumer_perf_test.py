@@ -2,16 +2,16 @@
 
 import click
 
-from odradek.cli.failing import Failed
 from odradek.cli.kafka.perf import moment
 from odradek.cli.kafka.script import Script
-from odradek.cli.numbers import Whole
-from odradek.cli.talking import talk
-from odradek.client import admin
+from odradek.cli.reaching.talking import talk
+from odradek.cli.words.failing import Failed
+from odradek.cli.words.numbers import Whole
+from odradek.client.admin import admin
 from odradek.client.cluster import Cluster
-from odradek.client.list_offsets import offsets_at
-from odradek.client.offsets import EARLIEST, LATEST
-from odradek.client.reader import Reader
+from odradek.client.records.list_offsets import offsets_at
+from odradek.client.records.offsets import EARLIEST, LATEST
+from odradek.client.records.reader import Reader
 from odradek.model.units import MIB
 
 HEADER = (

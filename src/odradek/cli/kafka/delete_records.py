@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from odradek.cli.failing import Failed
 from odradek.cli.kafka.script import Script, ask, told
-from odradek.client import admin
+from odradek.cli.words.failing import Failed
+from odradek.client.admin import admin
 from odradek.client.cluster import Cluster
 from odradek.model.errors import BrokerError
 from odradek.model.ids import TopicPartition

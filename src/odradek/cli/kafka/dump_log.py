@@ -5,14 +5,14 @@ from typing import Final
 
 import click
 
-from odradek.cli.dump_log import is_known, rows
 from odradek.cli.kafka.script import Script
-from odradek.cli.record_texts import DECODERS, Decoder, plain_texts
+from odradek.cli.records.dump_log import is_known, rows
+from odradek.cli.words.record_texts import DECODERS, Decoder, plain_texts
 from odradek.model.errors import CorruptBatch
 from odradek.model.names import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
 from odradek.records.batch import BatchHeader, TimestampType
 from odradek.records.record import Record, read_records
-from odradek.runtime.disk import SystemDisk
+from odradek.runtime.doors.disk import SystemDisk
 from odradek.storage.errors import CorruptFile
 from odradek.storage.files import names
 from odradek.storage.segments.scan import walk_batches

@@ -8,8 +8,8 @@ from typing import Final
 
 import click
 
-from odradek.cli.failing import Failed
 from odradek.cli.kafka.script import Commands, Misused, ask
+from odradek.cli.words.failing import Failed
 from odradek.client.cluster import Cluster
 from odradek.client.errors import check
 from odradek.model.errors import ErrorCode

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import click
 
-from odradek.cli.failing import Failed
 from odradek.cli.kafka.script import Script, ask
+from odradek.cli.words.failing import Failed
 from odradek.client.cluster import Cluster
-from odradek.client.list_offsets import offsets_at
+from odradek.client.records.list_offsets import offsets_at
 from odradek.model.ids import TopicPartition
 from odradek.model.names import INTERNAL_TOPICS
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from odradek.cli.failing import Failed
 from odradek.cli.kafka.script import Script, ask
+from odradek.cli.words.failing import Failed
 from odradek.client.cluster import Cluster
 from odradek.client.errors import check
 from odradek.model.errors import ErrorCode

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import click
 
-from odradek.cli.chosen_log_dirs import Chosen, ask_for
-from odradek.cli.failing import Failed
-from odradek.cli.log_dir_move import standing
-from odradek.cli.logdirs import log_dirs_of
-from odradek.cli.reassignment_file import Replica
+from odradek.cli.replicas.chosen_log_dirs import Chosen, ask_for
+from odradek.cli.replicas.log_dir_move import standing
+from odradek.cli.replicas.logdirs import log_dirs_of
+from odradek.cli.replicas.reassignment_file import Replica
+from odradek.cli.words.failing import Failed
 from odradek.client.cluster import Cluster
 
 POLL_SECONDS = 0.1

@@ -5,8 +5,8 @@ import json
 import click
 
 from odradek.cli.kafka.script import Script, ask
-from odradek.cli.logdirs import log_dirs_of
-from odradek.cli.naming import brokers_named
+from odradek.cli.reaching.naming import brokers_named
+from odradek.cli.replicas.logdirs import log_dirs_of
 from odradek.client.cluster import Cluster
 from odradek.model.errors import ErrorCode
 

@@ -11,12 +11,12 @@ import click
 
 from odradek.cli.kafka.perf import percentile
 from odradek.cli.kafka.script import Misused, Script
-from odradek.cli.numbers import Whole
-from odradek.cli.options import options, pairs
-from odradek.cli.produce import settings_of_producer
-from odradek.cli.talking import talk
+from odradek.cli.reaching.talking import talk
+from odradek.cli.records.produce import settings_of_producer
+from odradek.cli.words.numbers import Whole
+from odradek.cli.words.options import options, pairs
 from odradek.client.cluster import Cluster
-from odradek.client.producer import Producer
+from odradek.client.records.producer import Producer
 from odradek.model.units import KIB, MIB
 
 FLUSH_BYTES = 256 * KIB

@@ -5,8 +5,8 @@ from typing import Final
 
 import click
 
-from odradek.cli.failing import Failed
-from odradek.client import quotas
+from odradek.cli.words.failing import Failed
+from odradek.client.admin import quotas
 from odradek.client.cluster import Cluster
 from odradek.quotas.changes import ADDRESS, CLIENT, OF_ADDRESSES, OF_CLIENTS, USER, AnyName, Name
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from odradek.cli import chosen_log_dirs
-from odradek.cli.failing import Failed
 from odradek.cli.kafka import log_dir_moves
 from odradek.cli.kafka.reassignment_throttle import lift, limit, limit_log_dirs, warn
 from odradek.cli.kafka.script import Misused, Script, ask, needed, the_one
-from odradek.cli.naming import brokers_named, topics_named
-from odradek.cli.numbers import Whole
-from odradek.cli.reassignment_file import Plan, plan_of, text_of
+from odradek.cli.reaching.naming import brokers_named, topics_named
+from odradek.cli.replicas import chosen_log_dirs
+from odradek.cli.replicas.reassignment_file import Plan, plan_of, text_of
+from odradek.cli.words.failing import Failed
+from odradek.cli.words.numbers import Whole
 from odradek.client.cluster import Cluster
 from odradek.client.errors import check
 from odradek.model.ids import TopicPartition

@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from odradek.client import admin
+from odradek.client.admin import admin
 from odradek.client.cluster import Cluster
 from odradek.model.ids import TopicPartition
 

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 import click
 
-from odradek.cli import options
-from odradek.cli.failing import FAILED, Failed
-from odradek.cli.grammar import SETTINGS
-from odradek.cli.talking import talk
+from odradek.cli.reaching.talking import talk
+from odradek.cli.words import options
+from odradek.cli.words.failing import FAILED, Failed
+from odradek.cli.words.grammar import SETTINGS
 from odradek.client.cluster import Cluster
 from odradek.client.errors import Refused
 from odradek.model.errors import BrokerError

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 import click
 
-from odradek.cli.failing import Failed
 from odradek.cli.kafka.script import Misused, Script, ask, needed, the_one, told
-from odradek.cli.numbers import PARTITIONS_MAX, REPLICAS_MAX, Whole
-from odradek.cli.talking import settings_of
-from odradek.client import admin
+from odradek.cli.reaching.talking import settings_of
+from odradek.cli.words.failing import Failed
+from odradek.cli.words.numbers import PARTITIONS_MAX, REPLICAS_MAX, Whole
+from odradek.client.admin import admin
+from odradek.client.admin.placement import Ongoing, reassignments_if_known
 from odradek.client.cluster import Cluster
 from odradek.client.errors import Refused
-from odradek.client.placement_admin import Ongoing, reassignments_if_known
 from odradek.config.describe import Source
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition, topic_id_text

@@ -5,11 +5,11 @@ from typing import Final
 import click
 
 from odradek.cli.kafka.script import Commands, Misused, ask, show
-from odradek.cli.transaction import end_if_not_asked
-from odradek.client import transactions
+from odradek.cli.records.transaction import end_if_not_asked
+from odradek.client.admin import transactions
+from odradek.client.admin.transactions import Looked
 from odradek.client.cluster import Cluster
 from odradek.client.errors import check
-from odradek.client.transactions import Looked
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.units import MINUTE, Timestamp
 from odradek.wire.messages.describe_producers import (

@@ -5,18 +5,23 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from odradek.cli.failing import Failed
-from odradek.cli.tree import in_tree
-from odradek.cli.tree_settings import write_settings
-from odradek.client import scram_users
+from odradek.cli.reaching.tree import in_tree
+from odradek.cli.serving.tree_settings import write_settings
+from odradek.cli.words.failing import Failed
+from odradek.client.admin import scram_users
+from odradek.client.admin.scram_users import (
+    SALT_BYTES,
+    NewCredential,
+    parse_credential,
+    scram_named,
+)
 from odradek.client.cluster import Cluster
 from odradek.client.errors import Refused
-from odradek.client.scram_users import SALT_BYTES, NewCredential, parse_credential, scram_named
 from odradek.ensemble.client import ZooKeeperClient
 from odradek.metadata.znodes.settings import user_entity
 from odradek.model.errors import ErrorCode
-from odradek.runtime.chance import SystemRandom
-from odradek.security.scram import SCRAMS
+from odradek.runtime.doors.chance import SystemRandom
+from odradek.security.mechanisms.scram import SCRAMS
 from odradek.security.scram_changes import Deletion, Upsertion, changed
 from odradek.security.zookeeper_access import ZooKeeperAccess
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from odradek.cli.kafka.script import Script
-from odradek.cli.tree import access_by, tls_option
-from odradek.cli.tree_owners import give
+from odradek.cli.reaching.tree import access_by, tls_option
+from odradek.cli.serving.tree_owners import give
 from odradek.ensemble.protection import protected, unprotected
 
 

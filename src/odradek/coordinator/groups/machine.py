@@ -5,18 +5,7 @@ from typing import Any, Final
 
 from odradek.coordinator.decision import Call, Decision, Entry, Moment, Note, Turn
 from odradek.coordinator.errors import after_failed_append
-from odradek.coordinator.groups import (
-    admin,
-    answers,
-    commits,
-    expiry,
-    fetching,
-    joining,
-    leaving,
-    rebalance,
-    syncing,
-    transactional_commits,
-)
+from odradek.coordinator.groups import answers
 from odradek.coordinator.groups.groups import (
     SWEEP,
     Cause,
@@ -34,6 +23,17 @@ from odradek.coordinator.groups.requests import (
     FetchOffsets,
 )
 from odradek.coordinator.groups.settings import GroupSettings
+from odradek.coordinator.groups.steps import (
+    admin,
+    commits,
+    expiry,
+    fetching,
+    joining,
+    leaving,
+    rebalance,
+    syncing,
+    transactional_commits,
+)
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import ProducerId
 from odradek.model.positions import Offset

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from odradek.client.aborted import AbortedTransactions
+from odradek.client.records.aborted import AbortedTransactions
 from odradek.model.errors import BrokerError
 from odradek.model.limits import BATCH_HEADER_BYTES
 from odradek.model.units import MIB, Bytes

@@ -70,11 +70,15 @@ from odradek.pipelines.formats.rows import check_own
 from odradek.pipelines.formats.types import parse as parse_type
 from odradek.pipelines.formats.types import parse_column
 from odradek.pipelines.given import GivenOptions, nearest
-from odradek.pipelines.moving.archive import Archive
-from odradek.pipelines.moving.checks import ACTIONS, DEAD, FAIL, Check
-from odradek.pipelines.moving.dead_letters import DeadLetters, DeadLetterTable, DeadLetterTopic
-from odradek.pipelines.moving.redrive import Redrive
-from odradek.pipelines.moving.triggers import Continuous, Every, Once, Trigger
+from odradek.pipelines.moving.archiving.archive import Archive
+from odradek.pipelines.moving.archiving.checks import ACTIONS, DEAD, FAIL, Check
+from odradek.pipelines.moving.archiving.dead_letters import (
+    DeadLetters,
+    DeadLetterTable,
+    DeadLetterTopic,
+)
+from odradek.pipelines.moving.archiving.triggers import Continuous, Every, Once, Trigger
+from odradek.pipelines.moving.replaying.redrive import Redrive
 from odradek.pipelines.moving.values import RAW, Values
 from odradek.pipelines.sink.options import SinkOptions
 from odradek.pipelines.source.options import Mode, SourceOptions

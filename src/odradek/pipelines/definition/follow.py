@@ -1,7 +1,7 @@
 """Going on with a topic that has the name of one that was deleted, at its first record."""
 
 from odradek.pipelines.definition.definition import Definition
-from odradek.pipelines.moving.dead_letters import DeadLetterTable
+from odradek.pipelines.moving.archiving.dead_letters import DeadLetterTable
 from odradek.pipelines.moving.opening import DEAD, ROWS, OpenTable
 from odradek.pipelines.positions import Positions
 from odradek.pipelines.source.offsets import SourceOffsets

@@ -9,7 +9,13 @@ import pyarrow as pa
 
 from odradek.pipelines.columns import beyond_calendar
 from odradek.pipelines.definition.definition import Definition
-from odradek.pipelines.moving.checks import DEAD, FAIL, condition_of, each_by_itself, unmet
+from odradek.pipelines.moving.archiving.checks import (
+    DEAD,
+    FAIL,
+    condition_of,
+    each_by_itself,
+    unmet,
+)
 from odradek.pipelines.moving.values import RECORD
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.planning import plan

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from typing import Final
 
-from odradek.client.offsets import Position
+from odradek.client.records.offsets import Position
 from odradek.model.errors import BrokerError
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import NO_LEADER_EPOCH, Offset

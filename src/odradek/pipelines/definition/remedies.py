@@ -14,8 +14,8 @@ from odradek.pipelines.errors import (
     TopicMadeAgain,
     TopicTruncated,
 )
-from odradek.pipelines.moving.checks import Violated
-from odradek.pipelines.moving.dead_letters import BadRecord
+from odradek.pipelines.moving.archiving.checks import Violated
+from odradek.pipelines.moving.archiving.dead_letters import BadRecord
 from odradek.pipelines.tables.table import CommitConflict, DamagedLog
 
 

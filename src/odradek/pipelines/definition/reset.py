@@ -1,7 +1,7 @@
 """Beginning again: a table without rows that ends where the source starts, by one commit."""
 
 from odradek.pipelines.definition.definition import Definition
-from odradek.pipelines.moving.dead_letters import DeadLetterTable
+from odradek.pipelines.moving.archiving.dead_letters import DeadLetterTable
 from odradek.pipelines.moving.opening import DEAD, ROWS, OpenTable
 from odradek.pipelines.positions import Positions
 from odradek.pipelines.source.offsets import SourceOffsets

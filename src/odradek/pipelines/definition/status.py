@@ -23,10 +23,10 @@ from odradek.pipelines.definition.topics import (
     of_topic,
 )
 from odradek.pipelines.errors import Away, PipelineError
-from odradek.pipelines.moving.dead_letters import DeadLetters, DeadLetterTable
+from odradek.pipelines.moving.archiving.dead_letters import DeadLetters, DeadLetterTable
+from odradek.pipelines.moving.archiving.steps import Steps
+from odradek.pipelines.moving.archiving.upsert import rewritten_by
 from odradek.pipelines.moving.opening import DEAD, ROWS, OpenTable
-from odradek.pipelines.moving.steps import Steps
-from odradek.pipelines.moving.upsert import rewritten_by
 from odradek.pipelines.positions import OffsetRange, Positions
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import SourceOptions

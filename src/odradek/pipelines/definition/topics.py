@@ -7,7 +7,7 @@ from typing import Final
 
 from odradek.pipelines.definition.definition import Definition
 from odradek.pipelines.errors import InvalidOption, PipelineError
-from odradek.pipelines.moving.dead_letters import DeadLetterTable
+from odradek.pipelines.moving.archiving.dead_letters import DeadLetterTable
 from odradek.pipelines.source.offsets import SourceOffsets
 from odradek.pipelines.source.options import Selection
 from odradek.pipelines.tables.location import parse

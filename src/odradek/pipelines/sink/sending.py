@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from odradek.client.blocking_producer import BlockingProducerSettings
+from odradek.client.blocking.producer import BlockingProducerSettings
 from odradek.model.counting import counted
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition

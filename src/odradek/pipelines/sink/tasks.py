@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from odradek.client.blocking_transactional_producer import BlockingTransactionalProducer
-from odradek.client.transaction_requests import V1, TransactionalIdentity
+from odradek.client.blocking.transactional_producer import BlockingTransactionalProducer
+from odradek.client.records.transaction_requests import V1, TransactionalIdentity
 from odradek.pipelines.connections import client_of
 from odradek.pipelines.errors import PipelineError
 from odradek.pipelines.sink.options import SinkOptions

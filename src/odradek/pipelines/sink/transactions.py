@@ -20,9 +20,9 @@ from contextlib import suppress
 from time import sleep
 from typing import Final
 
-from odradek.client.blocking_transactional_producer import BlockingTransactionalProducer
-from odradek.client.group_offsets import Note
-from odradek.client.transaction_requests import V1, TransactionalIdentity
+from odradek.client.blocking.transactional_producer import BlockingTransactionalProducer
+from odradek.client.records.group_offsets import Note
+from odradek.client.records.transaction_requests import V1, TransactionalIdentity
 from odradek.model.errors import BrokerError
 from odradek.model.ids import TopicPartition
 from odradek.pipelines.connections import new_client, told

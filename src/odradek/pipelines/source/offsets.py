@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from time import time_ns
 from typing import Final
 
-from odradek.client.blocking import BlockingClient
+from odradek.client.blocking.client import BlockingClient
 from odradek.client.cluster_metadata import ClusterMetadata, TopicMetadata
 from odradek.client.errors import DataLost, LogTruncated, OffsetExpired, TopicRecreated
-from odradek.client.offsets import EARLIEST, LATEST, FoundOffset, Position
+from odradek.client.records.offsets import EARLIEST, LATEST, FoundOffset, Position
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import (
     NO_TOPIC_ID,

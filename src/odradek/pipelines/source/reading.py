@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-from odradek.client.aborted import AbortedTransactions
-from odradek.client.blocking import BlockingClient
+from odradek.client.blocking.client import BlockingClient
 from odradek.client.errors import DataLost, OffsetExpired
-from odradek.client.fetching import FetchSettings
-from odradek.client.offsets import Position
+from odradek.client.records.aborted import AbortedTransactions
+from odradek.client.records.fetching import FetchSettings
+from odradek.client.records.offsets import Position
 from odradek.model.errors import BrokerError
 from odradek.model.ids import NO_TOPIC_ID, topic_id_from_text
 from odradek.model.positions import NO_LEADER_EPOCH, LeaderEpoch, Offset

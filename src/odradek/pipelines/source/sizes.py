@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import Final
 
 from odradek.client.errors import DataLost
-from odradek.client.fetching import FetchSettings
-from odradek.client.offsets import Position
+from odradek.client.records.fetching import FetchSettings
+from odradek.client.records.offsets import Position
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
 from odradek.model.units import KIB, Bytes

@@ -16,5 +16,7 @@ LARGE: Final = ("thousand-partitions", "ten-thousand-partitions")
 def kind(name: str) -> type[Simulation]:
     """The kind of this name; only then is what it simulates imported."""
     assert name in {*ALL, *LARGE}, name
-    found: type[Simulation] = import_module(f"{__name__}.{name.replace('-', '_')}").KIND
+    count = name.removesuffix("-partitions").replace("-", "_")
+    module = f"many_partitions.{count}" if name in LARGE else f"{name}.world"
+    found: type[Simulation] = import_module(f"{__name__}.{module}").KIND
     return found

@@ -5,7 +5,6 @@ from types import MappingProxyType
 from typing import ClassVar, Final
 
 from odradek.ports import Address
-from odradek.sim.broker_machine import PORT, name_of
 from odradek.sim.faults import (
     BrokenConnections,
     Cut,
@@ -15,10 +14,11 @@ from odradek.sim.faults import (
     Pause,
     SlowLinks,
 )
-from odradek.sim.machine import Machine
 from odradek.sim.simulation import Simulation
-from odradek.sim.world import World
-from odradek.sim.worlds.cluster_machines import broker_of, zookeeper_of
+from odradek.sim.stage.broker_machine import PORT, name_of
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
+from odradek.sim.worlds.cluster.machines import broker_of, zookeeper_of
 
 CLIENTS: Final = "clients"
 BROKERS: Final = (1, 2, 3)

@@ -30,7 +30,7 @@ from typing import Final, NamedTuple
 from odradek.model.units import MINUTE, SECOND, Millis
 from odradek.ports import Address, Random
 from odradek.security.errors import AuthenticationFailed
-from odradek.security.mechanism import NewClientMechanism
+from odradek.security.mechanisms.mechanism import NewClientMechanism
 from odradek.zookeeper.client.address import AclOf, Chroot, Ensemble, ProtectedChroot
 from odradek.zookeeper.client.credentials import Credentials
 from odradek.zookeeper.client.errors import (

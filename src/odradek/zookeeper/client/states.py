@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from odradek.model.units import Millis
-from odradek.security.mechanism import ClientMechanism
+from odradek.security.mechanisms.mechanism import ClientMechanism
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from odradek.zookeeper.protocol.codes import OpCode
 from odradek.zookeeper.protocol.jute import Identity, Packets
 
 if TYPE_CHECKING:
-    from odradek.security.mechanism import ServerMechanism
+    from odradek.security.mechanisms.mechanism import ServerMechanism
     from odradek.zookeeper.tree.sessions import Session
 
 

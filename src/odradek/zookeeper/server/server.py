@@ -20,9 +20,9 @@ from typing import Final, NamedTuple
 
 from odradek.model.units import Millis, Timestamp
 from odradek.ports import Address, Entry, Random
-from odradek.security.digest_md5 import DigestServer
 from odradek.security.errors import AuthenticationFailed
-from odradek.security.mechanism import Proven
+from odradek.security.mechanisms.digest_md5 import DigestServer
+from odradek.security.mechanisms.mechanism import Proven
 from odradek.zookeeper.protocol.codes import (
     NO_ZXID,
     NOTIFICATION_XID,

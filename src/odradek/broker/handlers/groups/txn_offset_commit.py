@@ -22,8 +22,8 @@ from odradek.broker.handlers.groups.group_parts import (
 )
 from odradek.broker.handlers.transactions import is_asked, refusal
 from odradek.broker.network.pending_request import PendingRequest
-from odradek.broker.partitions.confirmations import AGAIN, Question
-from odradek.broker.partitions.leading_replica import LeadingReplica
+from odradek.broker.partitions.replicas.confirmations import AGAIN, Question
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
 from odradek.broker.services import Services
 from odradek.broker.slices import Steps
 from odradek.model.access import Operation, ResourceType

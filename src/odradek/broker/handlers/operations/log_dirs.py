@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from odradek.broker.handlers.operations.operation import Call, Decider, Operation, check_broker
-from odradek.broker.partitions.room import hangs, room_of
+from odradek.broker.partitions.logs.room import hangs, room_of
 from odradek.broker.services import Services
 from odradek.metadata.json_body import Json
 from odradek.model.admin_operations import (

@@ -12,7 +12,7 @@ from typing import Final
 
 from odradek.broker.fetching.replication_throttles import EVERY, THROTTLED_REPLICAS
 from odradek.broker.handlers.operations.operation import Call, Decider, Operation, check_broker
-from odradek.broker.partitions.added_replicas import added_replicas
+from odradek.broker.partitions.replicas.added_replicas import added_replicas
 from odradek.broker.services import Services
 from odradek.metadata.json_body import Json
 from odradek.model.admin_operations import MOVES_DESCRIBE

@@ -13,7 +13,7 @@ from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.model.errors import ErrorCode
 from odradek.model.units import Millis
-from odradek.security.server_exchange import Outcome
+from odradek.security.mechanisms.server_exchange import Outcome
 from odradek.wire.messages.sasl_authenticate import (
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,

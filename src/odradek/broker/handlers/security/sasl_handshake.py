@@ -12,7 +12,7 @@ from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
 from odradek.model.errors import ErrorCode
-from odradek.security.server_exchange import Outcome
+from odradek.security.mechanisms.server_exchange import Outcome
 from odradek.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
 

@@ -1,0 +1,1 @@
+"""The logs under the replicas: written together, moved between log dirs, doubted."""

@@ -1,0 +1,1 @@
+"""Verbs for who may do what, and how much of it."""

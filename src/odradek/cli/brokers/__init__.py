@@ -1,0 +1,1 @@
+"""Verbs for brokers, the controller, and the cluster as a whole."""

@@ -1,0 +1,1 @@
+"""Verbs that find out what is wrong, and gather what is known."""

@@ -1,0 +1,1 @@
+"""Verbs for what users have in a cluster: topics, records, groups, transactions."""

@@ -1,0 +1,1 @@
+"""Verbs for where copies lie: partitions, log dirs, moves and their throttles."""

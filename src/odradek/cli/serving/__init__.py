@@ -1,0 +1,1 @@
+"""Verbs that run servers on this machine, or mend what a server reads."""

@@ -1,0 +1,1 @@
+"""Verbs that start Spark, and what they all need for it."""

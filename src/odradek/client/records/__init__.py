@@ -1,0 +1,1 @@
+"""Records and offsets as a client sends, reads and commits them."""

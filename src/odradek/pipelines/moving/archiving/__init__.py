@@ -1,0 +1,1 @@
+"""From a topic into a table."""

@@ -1,0 +1,1 @@
+"""From a table into a topic."""

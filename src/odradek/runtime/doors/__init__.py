@@ -1,0 +1,1 @@
+"""The doors of `ports`, as the operating system opens them."""

@@ -1,0 +1,1 @@
+"""Certificates: their names, their files, and contexts of TLS made of them."""

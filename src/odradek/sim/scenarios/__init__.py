@@ -1,0 +1,1 @@
+"""Worlds in which a test says what happens, one event after another."""

@@ -1,0 +1,1 @@
+"""A world and the machines in it, with what each of them runs."""

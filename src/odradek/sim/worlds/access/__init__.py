@@ -1,0 +1,1 @@
+"""The world of access rules, which change while clients ask."""

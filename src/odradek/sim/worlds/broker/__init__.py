@@ -1,0 +1,1 @@
+"""The world of one broker and its clients."""

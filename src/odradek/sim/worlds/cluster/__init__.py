@@ -1,0 +1,1 @@
+"""The world of several brokers, with all that goes wrong in one."""

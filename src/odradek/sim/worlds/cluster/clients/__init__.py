@@ -1,0 +1,1 @@
+"""Who uses the cluster: writers, readers, and an operator."""

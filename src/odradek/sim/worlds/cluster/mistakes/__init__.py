@@ -1,0 +1,1 @@
+"""Rules of a cluster turned into wrong ones, each to be noticed."""

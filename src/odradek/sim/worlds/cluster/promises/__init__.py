@@ -1,0 +1,1 @@
+"""What a cluster promises, each judged for all of a run."""

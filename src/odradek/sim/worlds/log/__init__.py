@@ -1,0 +1,1 @@
+"""The world of one log on one disk."""

@@ -1,0 +1,125 @@
+"""Logs on two disks of one machine that crashes, whose disks fail, fill up and are slow."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+from odradek.sim.disk_misfortunes import BitRot, DiskErrors, FullDisk, ReadOnlyDisk, SlowDisk
+from odradek.sim.doors.medium import CrashRules
+from odradek.sim.faults import Fault, Kill, Pause, PowerCut
+from odradek.sim.invariants import Invariant
+from odradek.sim.simulation import Knob, Simulation
+from odradek.sim.stage.machine import Machine
+from odradek.sim.stage.world import World
+from odradek.sim.worlds.log.keeper import PARTITIONS, Keeper, Producer
+from odradek.sim.worlds.log.promises import (
+    AcknowledgedRecordsSurvive,
+    BoundsHold,
+    DisksFailAlone,
+    NothingIsInvented,
+    ProducersAreRemembered,
+    RotIsSeen,
+)
+from odradek.storage.logs import loading, writing
+from odradek.storage.segments import scan
+
+BROKER: Final = "broker"
+RESTART_MICROS: Final = 1_000_000
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    """What a mistake does instead."""
+
+
+def _no_hole(*_: Any) -> bool:
+    """What a segment has lost at its end is not missed."""
+    return False
+
+
+MISTAKES: Final[Mapping[str, Knob]] = {
+    "unchecked-tail": Knob(scan, "check_crc", _nothing),
+    "truncated-tail": Knob(loading._Loading, "_is_hole", _no_hole),  # noqa: SLF001 - a mistake
+    "answer-before-sync": Knob(writing.WriteJob, "sync", _nothing),
+    "half-a-write-stays": Knob(writing.WriteJob, "_undo", _nothing),
+}
+
+
+class LogSimulation(Simulation):
+    """The kind."""
+
+    name: ClassVar = "log"
+    fault_seconds: ClassVar = 40
+    healing_seconds: ClassVar = 15
+    floors: ClassVar = {"log.acked": 50, "log.found": 10}
+    controls: ClassVar = tuple(MISTAKES)
+
+    def __init__(self, world: World, control: str = "") -> None:
+        super().__init__(world, control)
+        self.broker = world.machine(BROKER)
+        self.broker.crash_rules = CrashRules(page_bytes=512, tear_one_in=2, names_in_order=True)
+        self.broker.reboots_after_failed_sync = True
+        self.producers = {
+            partition: Producer(number) for number, partition in enumerate(PARTITIONS, start=1)
+        }
+
+    def begin(self) -> None:
+        """The only machine."""
+        self.broker.start(self._keep, self._exited)
+
+    def faults(self) -> Sequence[Fault]:
+        """All that concerns disks."""
+        here = (self.world, (BROKER,))
+        return (
+            PowerCut(*here),
+            Kill(*here),
+            Pause(*here),
+            DiskErrors(*here),
+            SlowDisk(*here),
+            ReadOnlyDisk(*here),
+            FullDisk(*here),
+            BitRot(*here),
+        )
+
+    def invariants(self) -> Sequence[Invariant]:
+        """See `promises`."""
+        return (
+            BoundsHold(),
+            AcknowledgedRecordsSurvive(),
+            NothingIsInvented(),
+            ProducersAreRemembered(),
+            RotIsSeen(),
+            DisksFailAlone(),
+        )
+
+    def knobs(self) -> Sequence[Knob]:
+        """Only mistakes."""
+        return (MISTAKES[self.control],) if self.control else ()
+
+    def recover(self) -> str:
+        """After a last start every log is there, and takes records."""
+        history = self.world.history
+        self.broker.kill()
+        self.broker.start()
+        served: dict[str, int] = {}
+        history.watch(lambda event: served.update({str(event.details[0]): 1}), {"log.acked"})
+        self.world.run(seconds=10)
+        missing = [str(partition) for partition in PARTITIONS if str(partition) not in served]
+        return f"nothing was acknowledged by {missing}" if missing else ""
+
+    def state(self) -> str:
+        """How many disks serve."""
+        if not self.broker.running:
+            return "broker down"
+        return "broker paused" if self.broker.paused else "broker up"
+
+    async def _keep(self, machine: Machine) -> None:
+        await Keeper(self.world, machine, self.producers).run()
+
+    def _exited(self, error: BaseException | None) -> None:
+        """A broker without disks stops by itself; somebody starts it again."""
+        if error is None:
+            self.world.after(RESTART_MICROS, self.broker.start_if_down)
+        else:
+            self.world.loop.fail(error)
+
+
+KIND: Final = LogSimulation

@@ -1,0 +1,1 @@
+"""Worlds of so many partitions that their number is the fault."""

@@ -1,0 +1,1 @@
+"""The world of transactions: copiers, their ghosts, and late markers."""

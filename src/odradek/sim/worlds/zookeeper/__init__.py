@@ -1,0 +1,1 @@
+"""The world of ZooKeeper's server and its visitors."""
