@@ -94,24 +94,22 @@ def _partition(
 ) -> None:
     state, assigned = image.state, image.assignment
     path = PartitionStateZnode.path(partition)
+    is_led = state is not None and context.is_led(image)
+    effect = AS_KNOWN if is_led else NO_LEADER
     if partition in context.lost:  # no state can be written, whether or not one was known before
-        is_led = state is not None and context.is_led(image)
-        cause = f"{path} in ZooKeeper is missing: {RESTORE}"
-        tell([cause], AS_KNOWN if is_led else NO_LEADER, partition)
+        tell([f"{path} in ZooKeeper is missing: {RESTORE}"], effect, partition)
         return
     if partition in context.unread:  # nothing can be decided, also where one was known before
-        is_led = state is not None and context.is_led(image)
-        tell([_cannot_be_read(path)], AS_KNOWN if is_led else NO_LEADER, partition)
+        tell([_cannot_be_read(path)], effect, partition)
         if not is_led:
             return
     if partition in context.unwritten:
-        is_led = state is not None and context.is_led(image)
-        cause = f"{path} in ZooKeeper cannot be written: {context.unwritten[partition]}"
-        tell([cause], AS_KNOWN if is_led else NO_LEADER, partition)
+        why_not = context.unwritten[partition]
+        tell([f"{path} in ZooKeeper cannot be written: {why_not}"], effect, partition)
     if state is None:
         tell(_why_not(context, partition, image, assigned.replicas), NO_LEADER, partition)
         return
-    if not context.is_led(image):
+    if not is_led:
         tell(_why_not(context, partition, image, members(state)), NO_LEADER, partition)
         return
     behind = [it for it in assigned.target if it not in state.isr and it not in assigned.adding]

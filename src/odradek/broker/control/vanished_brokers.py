@@ -82,7 +82,7 @@ class VanishedBrokers:
             death = self._deaths[broker] = object()
             self._cluster.on_vanished(broker)
             if not begin(self._tasks, self._await_decision(broker, at, death)):
-                self._cluster.on_vanished_over(broker)
+                self._over(broker, death)
 
     async def _await_decision(self, broker: BrokerId, at: Address, death: object) -> None:
         end = Millis(self._clock.monotonic() + DECISION_MS_MAX)
@@ -90,8 +90,13 @@ class VanishedBrokers:
             if await self._is_gone(at, end):
                 await self._clock.sleep_until(end)
         finally:
-            if self._deaths.get(broker) is death:  # and not that of its next life
-                self._cluster.on_vanished_over(broker)
+            self._over(broker, death)
+
+    def _over(self, broker: BrokerId, death: object) -> None:
+        """Unless its next life has died meanwhile."""
+        if self._deaths.get(broker) is death:
+            del self._deaths[broker]
+            self._cluster.on_vanished_over(broker)
 
     async def _is_gone(self, at: Address, end: Millis) -> bool:
         """A process that only closed a connection answers on another one.
