@@ -21,7 +21,7 @@ from odradek.broker.control.broker_channels import BrokerChannels, ChannelsDeps
 from odradek.broker.control.broker_connections import BrokerConnections
 from odradek.broker.control.broker_session import ALL_PATHS, BrokerSession, StartGivenUp
 from odradek.broker.control.controller_admin import ControllerAdmin
-from odradek.broker.control.controller_loop import ControllerLoop, ControllerNeeds
+from odradek.broker.control.controller_loop import ControllerDeps, ControllerLoop
 from odradek.broker.control.controller_policy import ControllerPolicy
 from odradek.broker.control.controller_watch import ControllerWatch
 from odradek.broker.control.departed_brokers import DepartedBrokers
@@ -60,7 +60,7 @@ from odradek.broker.network.authentication import Authentication
 from odradek.broker.network.certificates import Certificates
 from odradek.broker.network.login import ListenersSecurity
 from odradek.broker.network.socket_server import (
-    Behind,
+    ListenerDeps,
     SocketServer,
     not_audited,
     nothing_to_tell,
@@ -234,12 +234,12 @@ class Broker:
         if between_brokers(config) is not SecurityProtocol.PLAINTEXT:
             self._peers = SecuredNetwork(network, self._authentication.outgoing(config))
 
-    def _behind(self, dispatch: Dispatch) -> Behind:
+    def _listener_deps(self, dispatch: Dispatch) -> ListenerDeps:
         """The listeners; a log of who comes, where one is written."""
         if self._audit is None:
-            return Behind(dispatch.on_frame, self._security, nothing_to_tell, not_audited)
+            return ListenerDeps(dispatch.on_frame, self._security, nothing_to_tell, not_audited)
         audit = self._audit
-        return Behind(dispatch.on_frame, self._security, audit.named, audit.login_refused)
+        return ListenerDeps(dispatch.on_frame, self._security, audit.named, audit.login_refused)
 
     def _kept(self) -> Kept | None:
         """What the page of metrics is made of, once it has started."""
@@ -300,7 +300,7 @@ class Broker:
         coordination.on_session_over.append(controlling.on_session_over)
         if self.config.is_set(security_rows.PASSWORD_ENCODER_OLD_SECRET):
             await services.config_admin.encrypt_anew(self.cluster.me)
-        endpoints = await self.socket_server.bind(self._behind(self._dispatch))
+        endpoints = await self.socket_server.bind(self._listener_deps(self._dispatch))
         rack = self.config[broker_rows.BROKER_RACK]
         bound = tuple(f"{host}:{port}" for host, port in self.socket_server.addresses.values())
         is_preferred = controlling.policy.is_preferred
@@ -364,7 +364,7 @@ class Broker:
             BrokerConnections(self.cluster, self._peers, self.doors.clock, listener),
             BrokerConnections(self.cluster, self._peers, self.doors.clock, listener),
         )
-        here = write_txn_markers.Here(self.settings, self.timers, groups, deps.replicas)
+        ending = write_txn_markers.EndingDeps(self.settings, self.timers, groups, deps.replicas)
         return TransactionMarkers(
             MarkersDeps(
                 self.cluster,
@@ -373,7 +373,7 @@ class Broker:
                 self.timers,
                 deps.tasks,
                 partial(partitions_there, client),
-                partial(write_txn_markers.serve_own, here),
+                partial(write_txn_markers.serve_own, ending),
                 level,
             )
         )
@@ -419,9 +419,9 @@ class Broker:
             control.serve_own,
             ChannelSettings(name, timeout),
         )
-        needs = ControllerNeeds(policy, partial(BrokerChannels, deps), coordination.read_settings)
+        own = ControllerDeps(policy, partial(BrokerChannels, deps), coordination.read_settings)
         return ControllerLoop(
-            coordination.client, self.doors, self.settings, self.cluster, needs=needs
+            coordination.client, self.doors, self.settings, self.cluster, deps=own
         )
 
     def _services(

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from structlog.testing import capture_logs
 
-from odradek.broker import repeats
+from odradek.broker import repeated_failures
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.to_controller import ControllerRequests
 from odradek.broker.partitions.replica_manager import ReplicaManager
@@ -221,7 +221,7 @@ def test_what_is_refused_for_a_while_is_told_once_for_each_reason(
         code = reasons.pop() if reasons else ErrorCode.UNKNOWN_SERVER_ERROR
         return [ResponsePartitionData(it, code) for it in numbers]
 
-    monkeypatch.setattr(repeats, "PAUSE", 10_000)
+    monkeypatch.setattr(repeated_failures, "PAUSE", 10_000)
     t = Scene(monkeypatch, answering)
     t.run(seconds=12)
     lines = [it for it in t.written if it["event"] == "isr.change_refused"]

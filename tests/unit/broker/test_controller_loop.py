@@ -13,7 +13,7 @@ from typing import Any, Self
 import pytest
 
 from odradek.broker.control.broker_channels import BrokerChannels, ChannelsDeps
-from odradek.broker.control.controller_loop import ControllerLoop, ControllerNeeds, NotController
+from odradek.broker.control.controller_loop import ControllerDeps, ControllerLoop, NotController
 from odradek.broker.control.controller_policy import ControllerPolicy
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.doors import Doors
@@ -117,13 +117,13 @@ class Process:
             self._deliver,
             ChannelSettings("controller"),
         )
-        needs = ControllerNeeds(policy, partial(BrokerChannels, deps), self._read_settings)
+        of_controller = ControllerDeps(policy, partial(BrokerChannels, deps), self._read_settings)
         self.loop = ControllerLoop(
             self.door,  # type: ignore[arg-type]
             doors,
             settings,
             cluster,
-            needs=needs,
+            deps=of_controller,
         )
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.client.run())

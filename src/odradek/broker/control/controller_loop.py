@@ -83,7 +83,7 @@ class _Item(NamedTuple):
     posted: Micros = Micros(0)
 
 
-class ControllerNeeds(NamedTuple):
+class ControllerDeps(NamedTuple):
     """What a broker that is elected controller needs besides ZooKeeper."""
 
     policy: ControllerPolicy
@@ -101,12 +101,12 @@ class ControllerLoop:
         settings: Settings,
         cluster: MetadataCache,
         *,
-        needs: ControllerNeeds,
+        deps: ControllerDeps,
     ) -> None:
         self.controller: Controller | None = None  # while this broker is
-        self.policy = needs.policy
+        self.policy = deps.policy
         self.times = EventTimes(doors.clock)
-        self._needs = needs
+        self._deps = deps
         self._client = client
         self._doors = doors
         self._settings = settings
@@ -359,11 +359,11 @@ class ControllerLoop:
             await self._runner.take(strike_session(*won.replaced))
         context, reading = await self.standing_by.image()
         ids = {it.name: it.topic_id or NO_TOPIC_ID for it in context.image.topics.values()}
-        await self._runner.wait_for(self._needs.read_settings(ids))  # it knows those it holds
+        await self._runner.wait_for(self._deps.read_settings(ids))  # it knows those it holds
         context.lease = lease
         self.controller = Controller(context)
         assert self._tasks is not None, "it is elected by its own task"
-        self._runner.channels = channels = self._needs.new_channels(lease, self.post)
+        self._runner.channels = channels = self._deps.new_channels(lease, self.post)
         self._tasks.create_task(channels.run())
         topics = len(context.image.topics)
         log.info("controller.elected", epoch=lease.epoch, topics=topics, why=won.why)

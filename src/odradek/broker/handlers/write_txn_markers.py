@@ -47,8 +47,8 @@ COORDINATOR_CODES: Final = frozenset(
 """Of the group's coordinator. Who sends markers knows leaders alone, and asks again."""
 
 
-class Here(NamedTuple):
-    """What the partitions that this broker leads are reached by."""
+class EndingDeps(NamedTuple):
+    """What transactions are ended with in the partitions that this broker leads."""
 
     settings: Settings
     timers: Timers
@@ -56,7 +56,7 @@ class Here(NamedTuple):
     replicas: ReplicaManager
 
     @classmethod
-    def of(cls, services: Services) -> "Here":
+    def of(cls, services: Services) -> "EndingDeps":
         """Of a request by the network."""
         return cls(services.settings, services.timers, services.groups, services.replicas)
 
@@ -73,7 +73,7 @@ def handle(
     """Appends each marker, and answers when the slowest is done."""
     if any(it.producer_id < 0 or it.producer_epoch < 0 for it in request.markers):
         raise NoProducer("a marker names a producer and its epoch")
-    steps = _Ending(Here.of(services), pending).begin(request.markers)
+    steps = _Ending(EndingDeps.of(services), pending).begin(request.markers)
     rows = sum(len(topic.partition_indexes) for it in request.markers for topic in it.topics)
     if rows > ROWS_IN_A_SLICE:
         return steps
@@ -81,10 +81,10 @@ def handle(
     return None
 
 
-async def serve_own(here: Here, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+async def serve_own(deps: EndingDeps, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
     """Of this broker's own coordinator."""
     own = _Own()
-    at_once(_Ending(here, own).begin(request.markers))
+    at_once(_Ending(deps, own).begin(request.markers))
     return await own.future
 
 
@@ -121,10 +121,10 @@ class _Own:
 class _Ending:
     """One request, and what has become of its markers."""
 
-    __slots__ = ("_here", "_left", "_pending", "_results", "_timer", "_waiting")
+    __slots__ = ("_deps", "_left", "_pending", "_results", "_timer", "_waiting")
 
-    def __init__(self, here: Here, pending: _Asker) -> None:
-        self._here = here
+    def __init__(self, deps: EndingDeps, pending: _Asker) -> None:
+        self._deps = deps
         self._pending = pending
         self._results: dict[int, WritableTxnMarkerResult] = {}  # one for each producer, as in Kafka
         self._waiting: dict[_Row, None] = {}  # those without an outcome
@@ -149,8 +149,8 @@ class _Ending:
                         yield
                 result.topics = [*result.topics, WritableTxnMarkerTopicResult(topic.name, rows)]
         if self._waiting:
-            pause = self._here.settings.broker[REQUEST_TIMEOUT_MS]
-            self._timer = self._here.timers.after(pause, self._on_timeout)
+            pause = self._deps.settings.broker[REQUEST_TIMEOUT_MS]
+            self._timer = self._deps.timers.after(pause, self._on_timeout)
             self._pending.wait(self._give_up)
         self._on_outcome()
 
@@ -164,10 +164,10 @@ class _Ending:
         self._waiting[row] = None
         self._left += 1
         if partition.topic == GROUP_METADATA_TOPIC:
-            self._here.groups.end(partition.partition, end, row.on_end)
+            self._deps.groups.end(partition.partition, end, row.on_end)
             return
         try:
-            row.append(self._here.replicas.led(partition), end)
+            row.append(self._deps.replicas.led(partition), end)
         except BrokerError as error:
             row.on_end(error.code)
 

@@ -64,8 +64,8 @@ def naming(setting: BrokerSetting[Any], value: str) -> Iterator[None]:
         raise InvalidSetting(f"{setting.name}={value}: {error.strerror or error}") from error
 
 
-class Behind(NamedTuple):
-    """What is behind the listeners, once the ports are taken."""
+class ListenerDeps(NamedTuple):
+    """Who takes what comes in by the listeners, and their security, once the ports are taken."""
 
     on_frame: Callable[[Connection, bytearray], None]
     security: ListenersSecurity
@@ -112,9 +112,9 @@ class SocketServer:
 
     # Listening
 
-    async def bind(self, behind: Behind) -> tuple[Endpoint, ...]:
+    async def bind(self, deps: ListenerDeps) -> tuple[Endpoint, ...]:
         """Takes the ports; where the broker is found by them."""
-        self.on_frame, self._security, self.on_named, self.on_login_refused = behind
+        self.on_frame, self._security, self.on_named, self.on_login_refused = deps
         for listener in self._config[rows.LISTENERS]:
             name = listener.name
             with naming(rows.LISTENERS, str(listener)):
@@ -279,5 +279,5 @@ def nothing_to_tell(client: Client) -> None:
     """There is no audit log."""
 
 
-NOTHING: Final = Behind(_too_early, {}, nothing_to_tell, not_audited)
+NOTHING: Final = ListenerDeps(_too_early, {}, nothing_to_tell, not_audited)
 """As long as no port is taken."""

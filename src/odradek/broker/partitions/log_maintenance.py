@@ -345,7 +345,7 @@ class LogMaintenance:
 
 
 def _is_at_home(found: PartitionLog, log_dir: LogDir) -> bool:
-    """Whether it is there still, is served, and nobody has it for himself."""
+    """Whether it is there still, is served, and no other job has it alone."""
     is_free = found.lent_to is None and not found.is_given_up
     return is_free and log_dir.logs.get(found.partition) is found
 

@@ -190,7 +190,7 @@ def list_reassignments() -> None:
 async def _throttles(cluster: Cluster) -> list[str]:
     """Those that are set; what topics name counts as left only where nothing is moved."""
     found = await throttle.rates(cluster)
-    topics = throttle.rows_left(await throttle.named_replicas(cluster))
+    topics = throttle.topics_left(await throttle.named_replicas(cluster))
     left = throttle.told_of_left(found.moves, () if await reassignments(cluster) else topics)
     told = [left] if left else []
     return told + ([throttle.told_of_log_dirs(found.log_dirs)] if found.log_dirs else [])

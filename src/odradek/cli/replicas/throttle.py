@@ -172,7 +172,7 @@ async def limit(cluster: Cluster, whole: Assignments, targets: Assignments, rate
 async def renew(cluster: Cluster, whole: Assignments, targets: Assignments, rate: int) -> None:
     """Another verb may have ended between `limit` and the move, and taken it for one that is left.
 
-    Once the move has begun nobody does.
+    Once the move has begun no verb does.
     """
     named = await named_replicas(cluster)
     lacks_names = any(topic not in named for topic in _replicas(whole, targets))
@@ -211,7 +211,7 @@ async def lift_left(cluster: Cluster) -> tuple[list[int], list[str]]:
     What is set behind these looks is of a move that is about to begin.
     """
     brokers = sorted((await rates(cluster)).moves)
-    topics = rows_left(await named_replicas(cluster))
+    topics = topics_left(await named_replicas(cluster))
     if await reassignments(cluster):
         return [], []
     await _drop_names(cluster, topics)
@@ -261,7 +261,7 @@ async def named_replicas(cluster: Cluster) -> dict[str, list[str]]:
     return {topic: lists for topic, lists in found.items() if lists}
 
 
-def rows_left(named: Mapping[str, Sequence[str]]) -> list[str]:
+def topics_left(named: Mapping[str, Sequence[str]]) -> list[str]:
     """Topics with lists as verbs and Kafka's script write them: `*` is a person's."""
     return sorted(topic for topic, lists in named.items() if not any("*" in it for it in lists))
 

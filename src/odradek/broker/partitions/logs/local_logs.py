@@ -392,7 +392,7 @@ class LocalLogs:
         return is_free and not found.being_cleaned and found not in self.not_compacted
 
     async def _shorten(self, found: PartitionLog, behind: Offset) -> None:
-        """Its oldest segment goes; the room is there once nobody has that open any more."""
+        """Its oldest segment goes; the room is there once no reader has that open any more."""
         self._shortened[found] = ended = asyncio.Event()
         try:
             moved = await self._delete_oldest(found, behind)

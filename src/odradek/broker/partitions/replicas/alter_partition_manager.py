@@ -18,7 +18,7 @@ import structlog
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.to_controller import ControllerRequests
 from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
-from odradek.broker.repeats import Repeats
+from odradek.broker.repeated_failures import RepeatedFailures
 from odradek.broker.slices import ROWS_IN_A_SLICE
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
@@ -56,7 +56,7 @@ class AlterPartitionManager:
         self._has_some = asyncio.Event()
         self._not_known: list[tuple[LeadingReplica, IsrProposal]] = []
         self._has_not_known = asyncio.Event()
-        self._repeats = Repeats()
+        self._repeated = RepeatedFailures()
         self.shrinks = 0
         """Replicas that left an ISR, of all partitions led here so far."""
         self.expands = 0
@@ -102,7 +102,7 @@ class AlterPartitionManager:
         """Whether any proposal is left, once those of ended leaderships are dropped."""
         for partition in [it for it, (replica, _) in self._proposals.items() if replica.is_over]:
             del self._proposals[partition]
-            self._repeats.forget(str(partition))
+            self._repeated.forget(str(partition))
         return bool(self._proposals)
 
     async def _ask_once(self, to_controller: ControllerRequests) -> bool:
@@ -113,7 +113,7 @@ class AlterPartitionManager:
         if response.error_code:
             self._tell(ALL, ErrorCode(response.error_code).name, "isr.change_refused")
             return False
-        self._repeats.forget(ALL)
+        self._repeated.forget(ALL)
         topics = {replica.topic_id: replica.partition.topic for replica, _ in asked.values()}
         all_settled, count = True, 0
         for topic in response.topics:
@@ -142,11 +142,11 @@ class AlterPartitionManager:
         if self._proposals.get(partition) is entry:
             del self._proposals[partition]
         if replica.is_over:
-            self._repeats.forget(str(partition))
+            self._repeated.forget(str(partition))
             return True
         error = ErrorCode(row.error_code)
         if error is ErrorCode.NONE:
-            self._repeats.forget(str(partition))
+            self._repeated.forget(str(partition))
             log.info("isr.changed", partition=str(partition), isr=list(row.isr))
         else:
             self._tell(str(partition), error.name, "isr.change_refused")
@@ -171,7 +171,7 @@ class AlterPartitionManager:
 
     def _tell(self, subject: str, error: str, event: str) -> None:
         """It is tried again twenty times a second, and may be refused for hours."""
-        left_out = self._repeats.due(subject, error, self._clock.monotonic())
+        left_out = self._repeated.due(subject, error, self._clock.monotonic())
         if left_out is not None:
             about = {"partition": subject} if subject != ALL else {}
             log.info(event, **about, error=error, **left_out)

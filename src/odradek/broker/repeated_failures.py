@@ -19,7 +19,7 @@ class _Told:
     left_out: int = 0
 
 
-class Repeats:
+class RepeatedFailures:
     """Of one kind of event."""
 
     def __init__(self) -> None:
