@@ -17,8 +17,8 @@ ANYWHERE = """
 import sys
 from odradek.records.compression import Codec
 from odradek.sim import __main__
-from odradek.sim.worlds import broker_clients
-broker_clients.CODECS = (Codec.NONE, Codec.GZIP)
+from odradek.sim.worlds.broker import clients
+clients.CODECS = (Codec.NONE, Codec.GZIP)
 sys.exit(__main__.main(sys.argv[1:]))
 """
 """The command, with the codecs that every Python has."""
