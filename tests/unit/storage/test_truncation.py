@@ -4,6 +4,7 @@ import pytest
 
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes, Millis, Timestamp
+from odradek.records.batch import place
 from odradek.storage.errors import OffsetOutOfRange
 from odradek.storage.logs.retention import DeleteJob, deletable_up_to
 from odradek.storage.logs.truncation import truncate_fully, truncate_to
@@ -54,6 +55,35 @@ def test_a_batch_is_never_cut_in_two() -> None:
     truncate_to(t.log, Offset(4), t.now)
     assert t.log.log_end_offset == 2
     assert t.read() == ["a", "b"]
+
+
+@pytest.mark.parametrize("offset", range(21))
+@pytest.mark.parametrize("after", ["nothing", "kill", "clean"])
+def test_truncating_to_where_compaction_left_nothing(offset: int, after: str) -> None:
+    """The log ends at the offset all the same: up to there it was committed."""
+    t = Partition()
+    left = {number: f"value-{number}" for number in (3, 8, 13, 18, 20)}
+    for number in range(21):
+        if (value := left.get(number)) is not None:
+            batch = t.batch([value])
+            place(batch, 0, number, 0)
+            t.log.append_replica(memoryview(batch), t.now)
+            t.write()
+        if number % 7 == 6:
+            t.log.roll(t.now)
+            t.write()
+    t.flush()
+    t.commit()
+    truncate_to(t.log, Offset(offset), t.now)
+    if after != "nothing":
+        t.reopen(clean=after == "clean")
+    log, end = t.log, offset
+    assert log.log_end_offset == log.high_watermark == log.recovery_point == end
+    kept = [(number, value) for number, value in left.items() if number < end]
+    assert t.records(log.segments[0].base_offset) == kept
+    assert t.append("new").base_offset == end
+    t.reopen()
+    assert t.records(log.segments[0].base_offset) == [*kept, (end, "new")]
 
 
 def test_truncating_beyond_the_end_drops_epochs_only() -> None:

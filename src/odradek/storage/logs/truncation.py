@@ -15,6 +15,7 @@ from odradek.storage.files.names import EPOCH_CHECKPOINT, SNAPSHOT, parse_segmen
 from odradek.storage.logs import producer_snapshot
 from odradek.storage.logs.earlier_batches import find_earlier_batches
 from odradek.storage.logs.epochs import EpochHistory
+from odradek.storage.logs.flushing import sync_if_there
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.producers import ProducerState
 from odradek.storage.logs.replaying import hides_an_end, replay_producers
@@ -22,9 +23,11 @@ from odradek.storage.segments.segment import Segment
 
 
 def truncate_to(log: PartitionLog, offset: Offset, now: Timestamp) -> None:
-    """Drops every batch that reaches to this offset or beyond.
+    """Drops every batch that reaches to this offset or beyond; the log ends there.
 
-    Batches are whole: if the offset lies within one, the log ends where that began.
+    Batches are whole: if the offset lies within one, the log ends where that began. Where
+    compaction left nothing right below, it ends there all the same: what was committed up to there
+    stays so, and no offset is given twice.
     """
     assert log.is_idle, log.partition
     assert not log.being_cleaned, log.partition
@@ -34,10 +37,11 @@ def truncate_to(log: PartitionLog, offset: Offset, now: Timestamp) -> None:
     log.cuts += 1
     with log.failures.touching(log.folder.disk.name):
         if offset < log.log_end_offset:
-            _cut_segments(log, offset)
+            _cut_segments(log, offset, now)
             log.recovery_point = min(log.recovery_point, log.log_end_offset)
             log.high_watermark = min(log.high_watermark, log.log_end_offset)
-            log.log_start_offset = min(log.log_start_offset, log.log_end_offset)
+            start = max(log.log_start_offset, log.segments[0].base_offset)
+            log.log_start_offset = min(start, log.log_end_offset)
             _reload_producers(log, now)
         history = log.epochs.copy()
         if history.truncate_from_end(min(offset, log.log_end_offset)):
@@ -56,30 +60,53 @@ def truncate_fully(log: PartitionLog, start_offset: Offset, now: Timestamp) -> N
             segment.delete()
         _delete_snapshots(log, Offset(-1))
         _write_epochs(log, EpochHistory())
-        segment = Segment(log.folder, start_offset)
-        segment.index_interval = log.config.index_interval_bytes
-        segment.created = now
-        segment.create()
+        log.segments = []
+        _begin_at(log, start_offset, now)
         disk.sync_directory(log.folder.name)
-    log.segments = [segment]
     log.producers = ProducerState()
     log.log_start_offset = log.log_end_offset = start_offset
     log.recovery_point = log.high_watermark = start_offset
     log.reset()
 
 
-def _cut_segments(log: PartitionLog, offset: Offset) -> None:
-    while len(log.segments) > 1 and log.active_segment.base_offset >= offset:
+def _cut_segments(log: PartitionLog, offset: Offset, now: Timestamp) -> None:
+    while log.active_segment.base_offset > offset:
         log.active_segment.delete()
         log.segments.pop()
-    active = log.active_segment
+    active, end = log.active_segment, offset
     found = active.find(offset)
     if found is not None:
         position, header = found
+        end = min(offset, Offset(header.base_offset))
         active.truncate(position, Offset(header.base_offset))
         active.file.sync()  # or a crash behind the next roll brings the cut batches back
+    if active.next_offset() < end:
+        _leave(log, active)
+        _begin_at(log, end, now)
     log.folder.disk.sync_directory(log.folder.name)
-    log.log_end_offset = active.next_offset()
+    log.log_end_offset = end
+
+
+def _leave(log: PartitionLog, segment: Segment) -> None:
+    """The log goes on behind a gap: in the file's name is where, and this one rests."""
+    if not segment.size:
+        segment.delete()
+        log.segments.pop()
+        return
+    segment.complete_times()
+    for save in segment.saves():
+        save.write(log.folder.disk)
+        sync_if_there(log.folder.disk, save.path)
+        save.note()
+
+
+def _begin_at(log: PartitionLog, offset: Offset, now: Timestamp) -> None:
+    """A segment without records, behind all others."""
+    segment = Segment(log.folder, offset)
+    segment.index_interval = log.config.index_interval_bytes
+    segment.created = now
+    segment.create()
+    log.segments.append(segment)
 
 
 def _reload_producers(log: PartitionLog, now: Timestamp) -> None:

@@ -143,22 +143,29 @@ class Copies:
             state = self.view.states().get(place)
             if state is not None:
                 self.min_isrs.elects(place, state)
-        self._see_unclean_elections(found)
+        self._see_unclean_elections()
         if any(self.of[place].lacking.intersection(isr) for place in found):
             self.look()
 
-    def _see_unclean_elections(self, places: Iterable[Place]) -> None:
-        states = self.view.states()
-        for place in places:
+    def _see_unclean_elections(self) -> None:
+        """Of all partitions, before anything is noted.
+
+        States that are written together are told of one by one, and a listener of the first looks
+        at all.
+        """
+        states, elected = self.view.states(), []
+        for place in self.of:
             state = states.get(place)
             if state is None or not state.recovering:
                 self._uncleanly.pop(place, None)
             elif state.leader not in {None, self._uncleanly.get(place)}:
                 assert state.leader is not None
                 self._uncleanly[place] = state.leader
-                self._history.note("world", "elected.uncleanly", *place.partition, state.leader)
                 self._forget_one(place, state.leader_epoch - 1)
-                self._history.note("world", "records.may_be_lost", place.partition.topic)
+                elected.append((place, state.leader))
+        for place, leader in elected:
+            self._history.note("world", "elected.uncleanly", *place.partition, leader)
+            self._history.note("world", "records.may_be_lost", place.partition.topic)
 
     def disks(self, place: Place, since: int) -> int:
         """So many at least have what leaders have acknowledged since then."""
