@@ -18,6 +18,7 @@ from odradek.wire.messages.alter_user_scram_credentials import (
     ScramCredentialUpsertion,
 )
 from odradek.wire.messages.api_versions import ApiVersionsRequest
+from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -242,6 +243,24 @@ def test_nobody_becomes_somebody_else(stage: Stage) -> None:
     stage.run(0.1)
     assert client.is_closed
     assert other.is_closed
+
+
+def test_nothing_behind_a_proof_that_fails_is_done(stage: Stage) -> None:
+    """Requests that came in one piece with it, as a proxy may send them: the name has ended."""
+    client = stage.client()
+    log_in(client)
+    client.ask(SaslHandshakeRequest("PLAIN"), 1)
+    topic = CreatableTopic("behind", 1, 1)
+    pieces = [
+        *request_frame(SaslAuthenticateRequest(b"\0alice\0guess"), 1, 100, "client"),
+        *request_frame(CreateTopicsRequest(topics=[topic]), 2, 101, "client"),
+    ]
+    client.send_raw(b"".join(map(bytes, pieces)))
+    stage.run(5)
+    assert client.is_closed
+    assert client.has_answer(100)
+    assert not client.has_answer(101)
+    assert "behind" not in stage.running.services_of_this_life.cluster.image.topics
 
 
 def log_in_by_scram(client: Client, name: str, password: str) -> SaslAuthenticateResponse:

@@ -142,6 +142,8 @@ class Connection:
                 host.on_frame(self, frame)
                 if self.is_over:
                     return
+                if self._closing:
+                    break
             self._is_reading = False
             self._first_at = NOT_NOW
             if self.row and self.row[0].chunks is not None:
@@ -178,7 +180,7 @@ class Connection:
     def release(self) -> None:
         """Begins those that have come meanwhile."""
         self._is_held = False
-        while self._kept and not self._is_held and not self.is_over:
+        while self._kept and not (self._is_held or self._closing or self.is_over):
             frame = self._kept.popleft()
             if self._counts:
                 self._host.memory.take(len(frame))
@@ -283,7 +285,7 @@ class Connection:
     # -- the end -------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Reads no more; open requests are still answered."""
+        """Reads no more, and begins none that was read; open requests are still answered."""
         if self._closing or self.is_over:
             return
         self._closing = True
