@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from odradek.broker.access.repeats import EACH_MAX
 from odradek.model.access import Effect, Operation, PatternType, ResourceType
 from odradek.model.errors import ErrorCode
@@ -38,6 +40,7 @@ from odradek.wire.messages.produce import (
 )
 from odradek.wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from odradek.wire.messages.sasl_handshake import SaslHandshakeRequest
+from odradek.wire.schema import Request
 from tests.unit.broker.stage import Client, Stage
 
 ALICE_READS = AclCreation(
@@ -214,9 +217,52 @@ def test_changes_are_never_left_out() -> None:
     """Who makes them has the right to."""
     with Audited() as stage:
         root = stage.user("root")
-        for _ in range(EACH_MAX + 5):
-            root.ask(CreateTopicsRequest(topics=[CreatableTopic("orders", 1, 1)]))
+        for number in range(EACH_MAX + 5):
+            it = (ResourceType.TOPIC, f"orders-{number}", PatternType.LITERAL, "User:alice", "*")
+            root.ask(CreateAclsRequest([AclCreation(*it, Operation.READ, Effect.ALLOW)]))
         assert len(stage.told()) == EACH_MAX + 5
+
+
+NOTHING_SUCH = 99
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        IncrementalAlterConfigsRequest([AlterConfigsResource(NOTHING_SUCH, "orders")]),
+        DeleteTopicsRequest([DeleteTopicState(None, bytes(range(16)))], timeout_ms=30_000),
+        OdradekAdminRequest("nothing.such", 100, "1", "{}"),
+    ],
+    ids=lambda it: type(it).__name__,
+)
+def test_changes_that_fail_fill_no_disk(request_: Request) -> None:
+    """Whoever is connected can ask for what does not exist, also without a right."""
+    with Audited() as stage:
+        alice = stage.user("alice")
+        for _ in range(EACH_MAX + 5):
+            alice.ask(request_)
+        assert len(stage.told()) == EACH_MAX
+        stage.run(seconds=61)
+        last = stage.told()[-1]
+        assert (last["event"], last["principal"]) == ("change", "User:alice")
+        assert (last["outcome"], last["left_out"]) == ("failed", 5)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        CreateTopicsRequest(),
+        DeleteTopicsRequest(),
+        CreatePartitionsRequest(),
+        IncrementalAlterConfigsRequest(),
+    ],
+    ids=lambda it: type(it).__name__,
+)
+def test_a_change_of_nothing_is_no_line(request_: Request) -> None:
+    """It is served to everybody, for it needs no right: who has none could fill a disk with it."""
+    with Audited() as stage:
+        stage.user("alice").ask(request_)
+        assert stage.told() == []
 
 
 def test_a_long_name_is_cut() -> None:

@@ -3,7 +3,7 @@
 It is made from answers, so it says what clients were told, by whichever part. A line is a JSON
 object with names alone: no password, no value of a setting and no record ever comes here. There is
 one only where `audit.log` names a file; without it no request is looked at. What a client can
-bring about without a right is bounded: refusals by `repeats`, and the length of names.
+bring about without a right is bounded: refusals and failures by `repeats`, and names by length.
 """
 
 import json
@@ -55,6 +55,9 @@ CHANGES: Final = frozenset(
     }
 )
 """What administrators do. Operations of OdradekAdmin that only describe stand here, too."""
+ADMIN: Final = OdradekAdminRequest.KEY  # about the cluster, it names nothing
+BOUNDED: Final = frozenset({"refused", "failed"})
+"""Outcomes that are bounded: what does not exist can be asked for without any right, and fails."""
 TEXT_MAX: Final = 500
 """Characters of a name that a client sent."""
 
@@ -72,9 +75,10 @@ class Audit:
         self._in_a_minute = False  # that ends by a timer
 
     def on_answer(self, pending: PendingRequest, request: Request, response: Response) -> None:
-        """What a client is told."""
+        """What a client is told. A change of nothing is none: it needs no right."""
         for name, code in rows(request, response):
-            self._tell_row(pending, request, name, code)
+            if name or code or pending.key not in CHANGES or pending.key == ADMIN:
+                self._tell_row(pending, request, name, code)
 
     def on_no_answer(self, pending: PendingRequest, request: Request, code: ErrorCode) -> None:
         """Refused by the end of the connection: this client reads no answers."""
@@ -133,7 +137,8 @@ class Audit:
         self, event: str, who: Principal | None, listener: str, peer: Address, **more: str | None
     ) -> None:
         principal = None if who is None else _cut(str(who))
-        if more["outcome"] == "refused" and not self._admit(Refused(event, principal, peer[0])):
+        is_bounded = more["outcome"] in BOUNDED
+        if is_bounded and not self._admit(Refused(event, principal, peer[0])):
             return
         texts = {name: _cut(text) for name, text in more.items()}
         self._write(event, principal, f"{peer[0]}:{peer[1]}", listener=listener, **texts)
@@ -147,7 +152,8 @@ class Audit:
     def _end_minute(self) -> None:
         self._in_a_minute = False
         for (event, principal, host), count in self._repeats.end():
-            self._write(event, principal, host, outcome="refused", left_out=count)
+            outcome = "failed" if event == "change" else "refused"
+            self._write(event, principal, host, outcome=outcome, left_out=count)
 
     def _write(
         self, event: str, principal: str | None, address: str | None, **more: str | int | None
