@@ -79,7 +79,10 @@ UNLIMITED: Final = BETWEEN_BROKERS - {
     for key, api in APIS.items()
     if api.name in {"ApiVersions", "Fetch", "ListOffsets", "OffsetForLeaderEpoch"}
 }
-"""What clients do not ask for; a follower is told from a client where its replica is looked at."""
+"""What has no limits once it is admitted: brokers ask it. A client that is refused has its limits.
+
+A follower is told from a client where its replica is looked at.
+"""
 
 
 class BrokerStops(BrokerError):
@@ -161,7 +164,7 @@ class Dispatch:
             return
         pending = connection.begin(key, version, correlation_id, client_id, frame)
         quotas = self._services.quotas
-        if quotas.is_on and key not in UNLIMITED:
+        if quotas.is_on:
             pending.charge = ClientCharge(quotas, pending, connection)
         elif row.quick is not None:
             try:
@@ -225,6 +228,8 @@ class Dispatch:
             return None
         if self._services.access is not None and row.api.needs and not is_admitted:
             return self._handle_admitted(row, pending, request)
+        if pending.charge is not None and pending.key in UNLIMITED:
+            pending.charge = None
         handle: Any = row.api.handle
         if row.is_coroutine:
             return partial(handle, self._services, pending, request)

@@ -1,15 +1,18 @@
 """Clients with limits: what they get within a time, how they are told, and who has none."""
 
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
 from odradek.model.errors import ErrorCode
+from odradek.model.units import Micros
+from odradek.ports import Clock
 from odradek.quotas.changes import ADDRESS, CLIENT, USER, Parts
 from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.wire.messages import alter_client_quotas as alteration
 from odradek.wire.messages import describe_client_quotas as description
+from odradek.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from odradek.wire.messages.api_versions import ApiVersionsRequest
 from odradek.wire.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -20,6 +23,7 @@ from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopic
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from tests.unit.broker.stage import Client, Stage
+from tests.unit.broker.test_access import Ruled
 
 SECONDS: Final = 30
 RATE: Final = 50_000
@@ -236,3 +240,33 @@ def test_a_client_that_pauses_may_go_and_the_broker_may_stop() -> None:
         begun = now(stage)
         stage.stop()
         assert now(stage) - begun < 3
+
+
+class BusyClock:
+    """What is done in the simulator takes no time: here each request takes a second."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._clock, name)
+
+    def micros(self) -> Micros:
+        """Later than when the request came."""
+        return Micros(self._clock.micros() + 1_000_000)
+
+
+def test_who_asks_what_brokers_ask_has_the_limits_of_a_client() -> None:
+    """As Kafka does: a request that is refused for want of ClusterAction takes its time, too."""
+    asks = AllocateProducerIdsRequest(broker_id=1, broker_epoch=1)
+    with Ruled() as stage:
+        limit(stage, ALL_CLIENTS, request_percentage=1)
+        quotas = stage.running.socket_server.quotas
+        quotas._clock = BusyClock(quotas._clock)
+        assert not stage.client("broker").ask(asks).throttle_time_ms
+        stranger = stage.under()
+        quotas = stage.running.socket_server.quotas
+        quotas._clock = BusyClock(quotas._clock)
+        answer = stranger.ask(asks)
+        assert answer.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        assert answer.throttle_time_ms
