@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.figures.families import HELP, family_of
-from odradek.broker.figures.pages import Page
+from odradek.broker.figures.pages import CONNECTIONS_MAX, Page
 from odradek.broker.figures.request_times import Times
 from odradek.ports import Stream
 from odradek.records.build import build_batch
@@ -451,6 +451,21 @@ def test_a_visitor_who_says_nothing_is_sent_away() -> None:
     """After ten seconds of silence the connection is closed."""
     with Stage() as stage:
         assert visit(stage, b"GET /health") == ("", "")
+
+
+def test_visitors_who_say_nothing_keep_no_probe_out() -> None:
+    """The oldest of them gives way: a probe without an answer would end a broker that is well."""
+    with Stage() as stage:
+        silent = [Visitor(b"GET /health") for _ in range(CONNECTIONS_MAX + 10)]
+
+        async def stand_about() -> None:
+            for visitor in silent:
+                await stage.clients.network.connect(("broker", 9644), visitor.attach)
+
+        stage.world.ask("clients", stand_about())
+        stage.run(0.1)
+        assert [it.over.is_set() for it in silent] == [True] * 10 + [False] * CONNECTIONS_MAX
+        assert get(stage, "/health/live") == ("HTTP/1.1 200 OK", "live\n")
 
 
 def test_quantiles_are_read_from_buckets() -> None:

@@ -3,7 +3,8 @@
 As much of HTTP/1.1 as probes and scrapers need: one GET, one answer, and the connection is closed.
 Live means that the process does its work, also while it still reads its logs; ready, that traffic
 is accepted. Where a token is set, metrics need it; probes never do. Any other request, or one that
-is too long, is refused, or its connection is closed.
+is too long, is refused, or its connection is closed. Where there are too many visitors the oldest
+gives way.
 """
 
 import asyncio
@@ -65,7 +66,7 @@ class PageServer:
         self.pages: Pages = {}
         self.guard = Guard()
         self.scratch = Scratch()
-        self.visits = 0
+        self.visits: dict[_Visit, None] = {}  # the oldest first
         self.tasks: asyncio.TaskGroup
         self._network = network
         self._listener: Listener | None = None
@@ -86,9 +87,9 @@ class PageServer:
             self._listener.close()
 
     def _accept(self, stream: Stream) -> Receiver:
+        if len(self.visits) >= CONNECTIONS_MAX:
+            next(iter(self.visits)).give_way()
         visit = _Visit(self, stream)
-        if self.visits > CONNECTIONS_MAX:
-            stream.abort()
         context = self.guard.context
         if context is None:
             return visit
@@ -100,12 +101,13 @@ class _Visit:
     """One connection."""
 
     def __init__(self, server: PageServer, stream: Stream) -> None:
-        server.visits += 1
+        server.visits[self] = None
         self._server = server
         self._stream = stream
         self._room = bytearray(REQUEST_BYTES_MAX)
         self._filled = 0
         deadline = Millis(server.clock.monotonic() + PATIENCE)
+        self._accepted = stream  # below TLS
         self._timer: Timer = server.timers.at(deadline, stream.abort)
 
     def secured(self, stream: Stream) -> "_Visit":
@@ -183,5 +185,13 @@ class _Visit:
     def closed(self, error: OSError | None) -> None:
         """The visitor is gone."""
         del error
-        self._server.visits -= 1
+        self._over()
+
+    def give_way(self) -> None:
+        """To a newer one: who says nothing keeps no probe out."""
+        self._over()
+        self._accepted.abort()
+
+    def _over(self) -> None:
+        self._server.visits.pop(self, None)
         self._timer.cancel()
