@@ -125,6 +125,46 @@ def test_a_certificate_is_enough_there() -> None:
     assert client.ask(Ping()) == Done()
 
 
+def test_who_proves_no_name_in_time_is_sent_away() -> None:
+    """Whatever it says meanwhile: it would have one of the places of those who have a name."""
+    world = World(ServerSettings(users=USERS, requires_names=True))
+    stranger, kafka = world.client(), world.client()
+    log_in(kafka)
+    for _ in range(9):
+        world.wait(1_000)
+        assert stranger.ask(Auth("digest", b"anna:secret")) == Done()
+        kafka.ask(Ping())
+    world.wait(1_500)
+    assert stranger.hung_up == "has proven no name in time"
+    assert kafka.ask(Ping()) == Done()
+
+
+def test_a_session_without_a_name_ends_with_its_connection() -> None:
+    """There may be so many sessions in all; that of a name that was proven waits for its client."""
+    world = World(ServerSettings(users=USERS, requires_names=True))
+    kafka = world.client()
+    log_in(kafka)
+    kafka.leave()
+    for _ in range(3):
+        world.client().leave()
+    world.client().ask(Ping())  # which is refused
+    assert [*world.server.database.sessions.open] == [kafka.session_id]
+    assert [*world.restart().server.database.sessions.open] == [kafka.session_id]
+
+
+def test_a_session_without_a_name_moves_to_another_connection() -> None:
+    """Its client was cut off before it had logged in."""
+    world = World(ServerSettings(users=USERS, requires_names=True))
+    first = world.client()
+    assert first.connected is not None
+    again = world.client(greets=False)
+    again.greet(Connect(0, TIMEOUT, first.session_id, first.connected.password))
+    assert again.session_id == first.session_id
+    log_in(again)
+    again.leave()
+    assert [*world.server.database.sessions.open] == [again.session_id]
+
+
 def test_passwords_are_not_shown() -> None:
     """Neither in a traceback nor in a log."""
     assert "secret" not in repr(ServerSettings(users=USERS))

@@ -51,6 +51,7 @@ class Connection:
         "deadline",
         "first",
         "identities",
+        "is_unproven",
         "last_op",
         "last_xid",
         "last_zxid",
@@ -75,6 +76,7 @@ class Connection:
         self.phase = Phase.GREETING
         self.session: Session | None = None
         self.deadline = Millis(0)  # to greet, or to take the last answer
+        self.is_unproven = False  # no name was ever proven in its session
         self.identities: list[Identity] = [Identity("ip", peer[0])]
         self.login: ServerMechanism | None = None  # a conversation of SASL that goes on
         self.first: bytearray | None = bytearray()  # until four bytes say what this is

@@ -184,6 +184,8 @@ class Server:
                 continue
             if connection.phase is Phase.GREETING:
                 self.end(connection, "asked for no session in time", at_once=True)
+            elif connection.phase is Phase.NAMING:
+                self.end(connection, "has proven no name in time", at_once=True)
             elif connection.phase is Phase.ENDING:
                 self.outgoing.end(Ending(connection, "does not read", at_once=True))
 
@@ -199,6 +201,7 @@ class Server:
         """Ends a session from here; its ephemeral nodes go in the same transaction."""
         connection = self._by_session.get(session.id)
         if connection is not None:
+            connection.is_unproven = False
             self.end(connection, "its session expired", at_once=False)
         self.stats.expired += 1
         self.commit((SessionClosed(session.id),))
@@ -254,11 +257,16 @@ class Server:
         self._impatience.put(connection, connection.deadline)
 
     def _silence(self, connection: Connection) -> None:
-        """The connection is gone: no watch is sent by it, and it keeps no session alive."""
+        """The connection is gone: no watch is sent by it, and it keeps no session alive.
+
+        One in which no name was proven ends: strangers would take the room of all others' sessions.
+        """
         self.watches.forget(connection)
         session, connection.session = connection.session, None
         if session is not None and self._by_session.get(session.id) is connection:
             del self._by_session[session.id]
+            if connection.is_unproven:
+                self.commit((SessionClosed(session.id),))
 
     def _work(self, connection: Connection) -> None:
         """Works packets off, for as long as there is room for answers."""
@@ -305,6 +313,7 @@ class Server:
         else:
             session_id = session_id_for(self.database.zxid + 1)
             self.commit((SessionOpened(session_id, timeout, self._random.bytes(16)),))
+            connection.is_unproven = self._asks(connection)
             session = sessions.open[session_id]
             sessions.watch(session, self.now.monotonic)
         self._welcome(connection, session, request._replace(timeout=timeout))
@@ -318,14 +327,18 @@ class Server:
             return
         former = self._by_session.get(session.id)
         if former is not None:
+            connection.is_unproven, former.is_unproven = former.is_unproven, False
             self.end(former, "its session moved to another connection", at_once=True)
         self._by_session[session.id] = connection
         self.database.sessions.resume(session, Millis(request.timeout), self.now.monotonic)
         connection.session = session
-        asks = self.settings.requires_names and not _is_named(connection)
-        connection.phase = Phase.NAMING if asks else Phase.SERVING
+        connection.phase = Phase.NAMING if self._asks(connection) else Phase.SERVING
         reply = Connected(session.timeout, session.id, session.password, flag)
         self._queue(connection, framed(reply.body()))
+
+    def _asks(self, connection: Connection) -> bool:
+        """Whether it has to prove a name first."""
+        return self.settings.requires_names and not _is_named(connection)
 
     def _answer(self, connection: Connection, packet: bytes) -> None:
         body, code, ending = b"", 0, None
@@ -403,7 +416,7 @@ class Server:
             if identity not in connection.identities:
                 connection.identities.append(identity)
             if connection.phase is Phase.NAMING:
-                connection.phase = Phase.SERVING
+                connection.phase, connection.is_unproven = Phase.SERVING, False
         else:
             connection.login = login
         return SaslReply(answer.answer).body()
