@@ -132,6 +132,36 @@ def test_a_crowd_at_the_door_does_not_hold_up_who_is_inside(run: Run) -> None:
     run(conversation)
 
 
+def test_a_crowd_that_leaves_at_once_does_not_hold_up_who_stays(run: Run) -> None:
+    """A few connections are ended in a turn, and nobody is forgotten."""
+    crowd_size = 100
+
+    async def conversation() -> None:
+        network = SystemNetwork()
+        ears: list[Ear] = []
+
+        def accept(stream: Stream) -> Ear:
+            ears.append(Ear(stream))
+            return ears[-1]
+
+        listener = await network.listen(("127.0.0.1", 0), accept)
+        with ExitStack() as crowd:
+            for _ in range(crowd_size):
+                crowd.enter_context(socket.create_connection(listener.address))
+            await until(lambda: len(ears) == crowd_size)
+        counts = [len(network.streams)]
+        while counts[-1]:
+            await asyncio.sleep(0)
+            counts.append(len(network.streams))
+        ended = [before - after for before, after in pairwise(counts)]
+        assert sum(ended) == crowd_size
+        assert max(ended) < crowd_size // 2
+        await until(lambda: all(it.ended.done() for it in ears))
+        listener.close()
+
+    run(conversation)
+
+
 def test_a_sweep_is_bounded_and_goes_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """More streams than one turn looks after are all looked after, and none is disturbed."""
     monkeypatch.setattr(network_module, "SWEEP_SECONDS", 0.001)

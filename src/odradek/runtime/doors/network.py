@@ -9,6 +9,7 @@ import asyncio
 import errno
 import ipaddress
 import socket
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -21,6 +22,8 @@ from odradek.runtime.doors.descriptors import closed_early, files_max, is_reserv
 from odradek.runtime.doors.stream import SystemStream, plain_address
 
 ACCEPTS_PER_TURN_MAX: Final = 8  # then those who are connected have their turn: 0.1 ms for each
+ENDS_PER_TURN_MAX: Final = 16
+"""Of connections whose peers are gone: a crowd that goes at once would hold up all others."""
 SWEEP_SECONDS: Final = 5.0
 SWEPT_PER_TURN_MAX: Final = 256  # a microsecond each
 NOT_TRIED: Final = frozenset({errno.EADDRNOTAVAIL, errno.ENETUNREACH, errno.EAFNOSUPPORT})
@@ -52,6 +55,7 @@ class SystemNetwork:
         self._buffers = buffers
         self.streams: dict[int, SystemStream] = {}  # by descriptor
         self._sweeping = False
+        self._left: deque[tuple[SystemStream, OSError | None]] = deque()  # whose peers are gone
 
     async def listen(
         self, address: Address, accept: Callable[[Stream], Receiver], *, uses_reserve: bool = False
@@ -89,7 +93,7 @@ class SystemNetwork:
     ) -> Stream:
         loop = asyncio.get_running_loop()
         try:
-            stream = SystemStream(loop, sock, peer=peer, forget=self._forget)
+            stream = SystemStream(loop, sock, peer=peer, forget=self._forget, leave=self._leave)
         except BaseException:
             sock.close()
             raise
@@ -106,6 +110,18 @@ class SystemNetwork:
 
     def _forget(self, stream: SystemStream) -> None:
         del self.streams[stream.fd]
+
+    def _leave(self, stream: SystemStream, error: OSError | None) -> None:
+        self._left.append((stream, error))
+        if len(self._left) == 1:
+            asyncio.get_running_loop().call_soon(self._end_some)
+
+    def _end_some(self) -> None:
+        for _ in range(min(len(self._left), ENDS_PER_TURN_MAX)):
+            stream, error = self._left.popleft()
+            stream.end(error)
+        if self._left:
+            asyncio.get_running_loop().call_soon(self._end_some)
 
     def _sweep(self, waiting: list[SystemStream]) -> None:
         """Reads from those that were quiet since the last time, a bounded number at once."""

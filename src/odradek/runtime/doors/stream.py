@@ -50,6 +50,7 @@ class SystemStream:
         "_continuing",
         "_fetching",
         "_forget",
+        "_leave",
         "_loop",
         "_out",
         "_paused",
@@ -70,10 +71,12 @@ class SystemStream:
         *,
         peer: Address,
         forget: Callable[["SystemStream"], None],
+        leave: Callable[["SystemStream", OSError | None], None],
     ) -> None:
         self._loop = loop
         self._sock: socket.socket | None = sock
         self._forget = forget  # told once the descriptor is free for others
+        self._leave = leave  # calls `end` when there is time for it
         self._receiver: Receiver | None = None  # until `attach`
         self._out: deque[Chunk] = deque()
         self.unsent = 0  # bytes that the socket has not taken
@@ -120,10 +123,10 @@ class SystemStream:
             except BlockingIOError:
                 return
             except OSError as error:
-                self._end(error)
+                self._is_left(error)
                 return
             if not count:
-                self.close()
+                self._is_left(None)
                 return
             receiver.received(count)
             if count < size:
@@ -286,6 +289,15 @@ class SystemStream:
 
     # -- the end -------------------------------------------------------------------------------
 
+    def _is_left(self, error: OSError | None) -> None:
+        """The peer is gone. What is still to be sent goes out, unless the connection was reset."""
+        if self._out and error is None:
+            self.close()
+            return
+        self._loop.remove_reader(self.fd)
+        self._closing = True
+        self._leave(self, error)
+
     def close(self) -> None:
         """Reads no more; closes as soon as nothing waits."""
         if self._closing or self._sock is None:
@@ -298,6 +310,10 @@ class SystemStream:
     def abort(self) -> None:
         """The peer sees a reset where bytes of it were not read."""
         self._end(None)
+
+    def end(self, error: OSError | None) -> None:
+        """Of a connection whose peer is gone."""
+        self._end(error)
 
     def _end(self, error: OSError | None) -> None:
         """The receiver hears of it in a turn of its own, not inside a call that it made."""
