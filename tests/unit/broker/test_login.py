@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -255,7 +255,7 @@ def test_nothing_behind_a_proof_that_fails_is_done(stage: Stage) -> None:
         *request_frame(SaslAuthenticateRequest(b"\0alice\0guess"), 1, 100, "client"),
         *request_frame(CreateTopicsRequest(topics=[topic]), 2, 101, "client"),
     ]
-    client.send_raw(b"".join(map(bytes, pieces)))
+    client.send_raw(b"".join(cast("list[bytes]", pieces)))
     stage.run(5)
     assert client.is_closed
     assert client.has_answer(100)
