@@ -94,6 +94,12 @@ def _arrays(kind: type[Struct]) -> tuple[str, ...]:
     return names
 
 
+async def pause_after(seen: int) -> None:
+    """In a task that has seen so many rows: the others have a turn of the loop at times."""
+    if not seen % ROWS_IN_A_SLICE:
+        await asyncio.sleep(0)
+
+
 async def in_turns(steps: Steps[T]) -> T:
     """With a turn of the loop for the others at each pause, within a task."""
     while True:

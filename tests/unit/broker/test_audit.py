@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.access.repeats import EACH_MAX
+from odradek.broker.slices import ROWS_IN_A_SLICE, Slices
 from odradek.model.access import Effect, Operation, PatternType, ResourceType
 from odradek.model.errors import ErrorCode
 from odradek.records.build import build_batch
@@ -24,6 +25,7 @@ from odradek.wire.messages.alter_user_scram_credentials import (
 from odradek.wire.messages.create_acls import AclCreation, CreateAclsRequest
 from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.wire.messages.delete_groups import DeleteGroupsRequest
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from odradek.wire.messages.heartbeat import HeartbeatRequest
 from odradek.wire.messages.incremental_alter_configs import (
@@ -263,6 +265,27 @@ def test_a_change_of_nothing_is_no_line(request_: Request) -> None:
     with Audited() as stage:
         stage.user("alice").ask(request_)
         assert stage.told() == []
+
+
+def test_a_large_answer_is_written_in_many_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who names ten thousand topics without a right holds up nobody else."""
+    turns: list[int] = []
+    go_on, rows = Slices._go_on, 10_000
+
+    def count(slices: Slices) -> None:
+        turns.append(1)
+        go_on(slices)
+
+    def turns_of(stage: Stage) -> int:
+        turns.clear()
+        stage.client().ask(DeleteGroupsRequest([f"group-{number}" for number in range(rows)]))
+        return len(turns)
+
+    monkeypatch.setattr(Slices, "_go_on", count)
+    with Stage(1) as stage:
+        unwritten = turns_of(stage)
+    with Stage(1, audit_log="audit.log") as stage:
+        assert turns_of(stage) >= unwritten + rows // ROWS_IN_A_SLICE - 1
 
 
 def test_a_long_name_is_cut() -> None:

@@ -1,5 +1,6 @@
 """Large requests are done in slices: those of others are answered in between."""
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
@@ -7,12 +8,23 @@ import pytest
 from odradek.broker.slices import ROWS_IN_A_SLICE, Slices, Steps, at_once
 from odradek.model.errors import ErrorCode
 from odradek.wire.compiler.source import ELEMENTS_IN_A_SLICE
+from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from odradek.wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
+from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
+from odradek.wire.messages.incremental_alter_configs import (
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from odradek.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.wire.schema import Request
 from tests.unit.broker.stage import Stage
@@ -39,11 +51,27 @@ def commit() -> Request:
     return OffsetCommitRequest("readers", topics=[OffsetCommitRequestTopic("one", partitions=rows)])
 
 
-@pytest.mark.parametrize("large", [produce, metadata, commit])
+def describe() -> Request:
+    """Settings of topics that do not exist."""
+    return DescribeConfigsRequest([DescribeConfigsResource(2, f"t{it}") for it in range(ROWS)])
+
+
+def positions() -> Request:
+    """Of groups that do not exist."""
+    return OffsetFetchRequest(groups=[OffsetFetchRequestGroup(f"g{it}") for it in range(ROWS)])
+
+
+@pytest.mark.parametrize(
+    ("large", "passes"),
+    [(produce, 2), (metadata, 2), (commit, 2), (describe, 4), (positions, 4)],
+)
 def test_a_large_request_is_done_in_many_turns(
-    large: Callable[[], Request], monkeypatch: pytest.MonkeyPatch
+    large: Callable[[], Request], passes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Reading it, handling it and encoding its answer: who sends a million rows waits, alone."""
+    """Reading it, handling it and encoding its answer: who sends a million rows waits, alone.
+
+    An element with an array of its own is passed twice in reading, and twice in encoding.
+    """
     turns: list[int] = []
     go_on = Slices._go_on
 
@@ -57,7 +85,44 @@ def test_a_large_request_is_done_in_many_turns(
         client = with_groups(stage)
         turns.clear()
         client.ask(large())
-        assert len(turns) > 2 * ROWS / ELEMENTS_IN_A_SLICE + ROWS / ROWS_IN_A_SLICE - 5
+        assert len(turns) > passes * ROWS / ELEMENTS_IN_A_SLICE + ROWS / ROWS_IN_A_SLICE - 5
+
+
+def alter() -> Request:
+    """Settings of what there is not."""
+    return IncrementalAlterConfigsRequest([AlterConfigsResource(99, f"{it}") for it in range(ROWS)])
+
+
+def delete() -> Request:
+    """Topics that do not exist."""
+    return DeleteTopicsRequest(
+        [DeleteTopicState(None, it.to_bytes(16, "big")) for it in range(1, ROWS)]
+    )
+
+
+def find() -> Request:
+    """Coordinators of many groups."""
+    return FindCoordinatorRequest(key_type=0, coordinator_keys=[f"g{it}" for it in range(ROWS)])
+
+
+@pytest.mark.parametrize("large", [alter, delete, find])
+def test_a_large_request_gives_others_their_turns(
+    large: Callable[[], Request], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a task serves needs no right to take long: it pauses as the others do."""
+    turns: list[float] = []
+    sleep = asyncio.sleep
+
+    async def count(delay: float) -> None:
+        turns.append(delay)
+        await sleep(delay)
+
+    with Stage() as stage:
+        client = with_groups(stage)
+        monkeypatch.setattr(asyncio, "sleep", count)
+        client.ask(large())
+        monkeypatch.undo()
+        assert turns.count(0) >= ROWS // ROWS_IN_A_SLICE - 1
 
 
 def test_requests_behind_a_large_one_are_answered_behind_it() -> None:

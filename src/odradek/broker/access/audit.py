@@ -16,6 +16,7 @@ from odradek.broker.access.repeats import Refused, Repeats
 from odradek.broker.doors import Doors, Lines
 from odradek.broker.network.pending_request import Client, PendingRequest
 from odradek.broker.network.socket_server import naming
+from odradek.broker.slices import ROWS_IN_A_SLICE, Steps
 from odradek.broker.timers import Timers
 from odradek.config.broker import BrokerConfig
 from odradek.config.rows import broker as rows_of_broker
@@ -74,9 +75,13 @@ class Audit:
         self._repeats = Repeats()
         self._in_a_minute = False  # that ends by a timer
 
-    def on_answer(self, pending: PendingRequest, request: Request, response: Response) -> None:
+    def on_answer(
+        self, pending: PendingRequest, request: Request, response: Response
+    ) -> Steps[None]:
         """What a client is told. A change of nothing is none: it needs no right."""
-        for name, code in rows(request, response):
+        for seen, (name, code) in enumerate(rows(request, response), 1):
+            if not seen % ROWS_IN_A_SLICE:
+                yield
             if name or code or pending.key not in CHANGES or pending.key == ADMIN:
                 self._tell_row(pending, request, name, code)
 

@@ -34,9 +34,13 @@ def rows(request: Request, response: Response) -> Iterator[tuple[str, ErrorCode]
         for creation, result in zip(request.creations, response.results, strict=False):
             yield _rule(creation), ErrorCode(result.error_code)
         return
-    found = dict.fromkeys(_walk(response, _name(request)))
-    for name, code in found or {(_name(request), 0): None}:
-        yield name, ErrorCode(code)
+    told = set[tuple[str, int]]()
+    for row in _walk(response, _name(request)):
+        if row not in told:
+            told.add(row)
+            yield row[0], ErrorCode(row[1])
+    if not told:
+        yield _name(request), ErrorCode.NONE
 
 
 def resources(request: Request) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Final, Protocol, TypeVar
 from odradek.broker.access.need import Need, Served
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.broker.slices import pause_after
 from odradek.controller.topics import InvalidRequest
 from odradek.metadata.znodes.settings import Entity, EntityType
 from odradek.model import access as model
@@ -86,7 +87,8 @@ async def each_by_itself(
     """What came of each; one that is wrong keeps no other from being changed."""
     named = Counter((one.resource_type, one.resource_name) for one in resources)
     outcomes: list[tuple[ErrorCode, str | None]] = []
-    for one in resources:
+    for seen, one in enumerate(resources, 1):
+        await pause_after(seen)
         try:
             if named[one.resource_type, one.resource_name] > 1:
                 raise InvalidRequest(f"{one.resource_name!r} is named more than once")

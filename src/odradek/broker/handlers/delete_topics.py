@@ -10,6 +10,7 @@ from odradek.broker.access.need import REFUSALS, Served
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.broker.slices import pause_after
 from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, TopicId
@@ -32,7 +33,8 @@ async def handle(
     """Each topic has its own outcome."""
     states, results = _states(request, pending.version), []
     names: dict[str, TopicId] = {}
-    for state in states:
+    for seen, state in enumerate(states, 1):
+        await pause_after(seen)
         topic_id = TopicId(bytes(state.topic_id))
         name = state.name if state.name is not None else services.topic_admin.name_of(topic_id)
         refused = name is not None and _refused(services, pending, name, topic_id)

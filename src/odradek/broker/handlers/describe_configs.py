@@ -12,6 +12,7 @@ from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.config_resources import DESCRIBES, check_settings, entity_of
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.broker.slices import Steps, at_once
 from odradek.broker.topics.config_admin import UnknownTopic
 from odradek.config.describe import (
     Described,
@@ -33,12 +34,27 @@ from odradek.wire.messages.describe_configs import (
     DescribeConfigsSynonym,
 )
 
+RESOURCES_AT_ONCE_MAX: Final = 20
+"""With more the answer is made in slices: each may have all of its settings."""
 SOURCES_SINCE: Final = 1  # before, it is only said whether a value is a default
 
 
-def handle(services: Services, pending: PendingRequest, request: DescribeConfigsRequest) -> None:
+def handle(
+    services: Services, pending: PendingRequest, request: DescribeConfigsRequest
+) -> Steps[None] | None:
     """Each resource with its settings, or with why not."""
-    results = [_result(services, pending, one, request) for one in request.resources]
+    steps = _steps(services, pending, request)
+    return at_once(steps) if len(request.resources) <= RESOURCES_AT_ONCE_MAX else steps
+
+
+def _steps(
+    services: Services, pending: PendingRequest, request: DescribeConfigsRequest
+) -> Steps[None]:
+    results = []
+    for seen, one in enumerate(request.resources, 1):
+        if not seen % RESOURCES_AT_ONCE_MAX:
+            yield
+        results.append(_result(services, pending, one, request))
     pending.answer(DescribeConfigsResponse(results=results))
 
 

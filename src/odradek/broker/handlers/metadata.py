@@ -92,20 +92,26 @@ def _missing(
             found[name] = None
     if services.access is None:
         return list(found), {}
-    return _creatable(services.access, pending.connection, list(found))
+    return (yield from _creatable(services.access, pending.connection, list(found)))
 
 
 def _creatable(
     access: Authorizer, client: Client, names: list[str]
-) -> tuple[list[str], dict[str, ErrorCode]]:
+) -> Steps[tuple[list[str], dict[str, ErrorCode]]]:
     """Those that this client may have made, and the others; it must know of either."""
     kind = ResourceType.TOPIC
-    names = [it for it in names if access.may(client, Operation.DESCRIBE, kind, it)]
-    if access.may_on_cluster(client, Operation.CREATE):
-        return names, {}
-    may = {it: access.may(client, Operation.CREATE, kind, it) for it in names}
-    refused = [it for it in names if not may[it]]
-    return [it for it in names if may[it]], dict.fromkeys(refused, REFUSALS[kind])
+    may_all = access.may_on_cluster(client, Operation.CREATE)
+    creatable, refused = list[str](), dict[str, ErrorCode]()
+    for seen, name in enumerate(names, 1):
+        if not seen % ROWS_IN_A_SLICE:
+            yield
+        if not access.may(client, Operation.DESCRIBE, kind, name):
+            continue
+        if may_all or access.may(client, Operation.CREATE, kind, name):
+            creatable.append(name)
+        else:
+            refused[name] = REFUSALS[kind]
+    return creatable, refused
 
 
 def _undecided(services: Services, pending: PendingRequest, request: MetadataRequest) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from odradek.broker.network.refused_batches import RefusedBatches
 from odradek.broker.network.session import Session
-from odradek.broker.slices import Slices, Steps, dropped
+from odradek.broker.slices import Slices, Steps, at_once, dropped
 from odradek.model.units import Micros, Millis
 from odradek.ports import Address, Chunk
 from odradek.security.principal import Principal
@@ -124,6 +124,7 @@ class PendingRequest:
         "rewrite",
         "sent_at",
         "slices",
+        "tells",
         "version",
         "waits_from",
     )
@@ -153,7 +154,8 @@ class PendingRequest:
         self.chunks: list[Chunk] | None = None  # the answer, once it is there
         self.slices: Slices | None = None  # where its answer is encoded, if it is a large request
         self.rewrite: Callable[[Response], None] | None = None  # the answer, for an old client
-        self.beside: Callable[[Response], None] | None = None  # adds what was refused; an audit
+        self.beside: Callable[[Response], None] | None = None  # adds what was refused
+        self.tells: Callable[[Response], Steps[None]] | None = None  # an audit
         self.on_gone: Callable[[], None] | None = None  # the client has disconnected
         self.charge: Charge | None = None  # where clients have limits
 
@@ -171,6 +173,8 @@ class PendingRequest:
         if self.charge is not None:
             self.charge.on_answer(response)
         if self.slices is None:
+            if self.tells is not None:
+                at_once(self.tells(response))
             self.send(response_frame(response, self.version, self.correlation_id))
             return
         self.on_gone = None
@@ -180,6 +184,8 @@ class PendingRequest:
         """A large request as a rule has a large answer."""
         number = self.correlation_id
         try:
+            if self.tells is not None:
+                yield from self.tells(response)
             self.send((yield from response_frame_in_slices(response, self.version, number)))
             yield from dropped(response)
         except Exception as error:  # noqa: BLE001 - no caller would see it

@@ -13,6 +13,7 @@ from odradek.broker.access.need import REFUSALS, Served
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import Client, PendingRequest
 from odradek.broker.services import Services
+from odradek.broker.slices import pause_after
 from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import NO_BROKER, TopicPartition
@@ -49,7 +50,10 @@ async def handle(
     if request.key_type not in RESOURCES:
         raise InvalidKeyType(f"key type {request.key_type}: 0 is for groups, 1 for transactions")
     kind = RESOURCES[request.key_type]
-    keys = [(key, _may(services, pending, kind, key)) for key in _keys(request, pending.version)]
+    keys = list[tuple[str, bool]]()
+    for seen, key in enumerate(_keys(request, pending.version), 1):
+        await pause_after(seen)
+        keys.append((key, _may(services, pending, kind, key)))
     if keys and not any(may for _, may in keys):
         raise NotAuthorized(kind)
     topic = TOPICS[request.key_type]
@@ -61,13 +65,13 @@ async def handle(
     where = services.groups.partition_of if is_group else services.transactions.partition_of
     if any(may and _is_undecided(services, where(key)) for key, may in keys):
         await services.cluster.has_decided([topic])
-    client = pending.connection
-    found = [
-        _find(services, client, key, where(key))
-        if may
-        else _refused(key, refusal, refusal.sentence)
-        for key, may in keys
-    ]
+    client, found = pending.connection, list[Coordinator]()
+    for seen, (key, may) in enumerate(keys, 1):
+        await pause_after(seen)
+        if may:
+            found.append(_find(services, client, key, where(key)))
+        else:
+            found.append(_refused(key, refusal, refusal.sentence))
     return _response(found, pending.version)
 
 

@@ -14,6 +14,7 @@ from odradek.broker.access.need import REFUSALS, Served
 from odradek.broker.handlers.api import Api
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once
 from odradek.coordinator.groups.requests import FetchOffsets
 from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import ErrorCode
@@ -34,8 +35,16 @@ MANY_GROUPS_SINCE: Final = 8
 GROUP_ERROR_SINCE: Final = 2  # before, each partition has it
 
 
-def handle(services: Services, pending: PendingRequest, request: OffsetFetchRequest) -> None:
+def handle(
+    services: Services, pending: PendingRequest, request: OffsetFetchRequest
+) -> Steps[None] | None:
     """Each group where it lives."""
+    steps = _steps(services, pending, request)
+    is_large = pending.version >= MANY_GROUPS_SINCE and len(request.groups) > ROWS_IN_A_SLICE
+    return steps if is_large else at_once(steps)
+
+
+def _steps(services: Services, pending: PendingRequest, request: OffsetFetchRequest) -> Steps[None]:
     version, access, client = pending.version, services.access, pending.connection
 
     def may_ask(group: str) -> bool:
@@ -54,15 +63,17 @@ def handle(services: Services, pending: PendingRequest, request: OffsetFetchRequ
 
     stable = request.require_stable
     asked: Iterable[Any] = request.groups if version >= MANY_GROUPS_SINCE else (request,)
-    kept, refused = list(asked), list[OffsetFetchResponseGroup]()
-    if access is not None:
-        kept = [one for one in asked if may_ask(one.group_id)]
-        code = REFUSALS[ResourceType.GROUP]
-        gone = [one.group_id for one in asked if not may_ask(one.group_id)]
-        refused = [OffsetFetchResponseGroup(name, (), code) for name in gone]
-    parts = [
-        (one.group_id, FetchOffsets(one.group_id, _partitions(one.topics), stable)) for one in kept
-    ]
+    kept, parts, refused = list[Any](), list[Any](), list[OffsetFetchResponseGroup]()
+    code = REFUSALS[ResourceType.GROUP]
+    for seen, one in enumerate(asked, 1):
+        if not seen % ROWS_IN_A_SLICE:
+            yield
+        group = one.group_id
+        if may_ask(group):
+            kept.append(one)
+            parts.append((group, FetchOffsets(group, _partitions(one.topics), stable)))
+        else:
+            refused.append(OffsetFetchResponseGroup(group, (), code))
     services.groups.ask(pending, parts, answer)
 
 
