@@ -2,8 +2,10 @@
 
 It knows nothing of groups or transactions: it keeps who waits for an answer, sends records to the
 log, and replays them when they are committed. A shard lives as long as one leadership. First it
-loads; requests are refused meanwhile. It becomes active once all that it read is below the high
-watermark, so that it never shows a client what another leader might not have.
+loads; requests are refused meanwhile, or wait for a moment where the rules say so: after an
+election that takes less time than a client's pauses, which grow. It becomes active once all that
+it read is below the high watermark, so that it never shows a client what another leader might not
+have.
 
 Invariants: writes settle in the order in which they were decided. A ticket is answered once.
 """
@@ -36,11 +38,14 @@ from odradek.coordinator.in_flight import InFlight
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import ProducerId
 from odradek.model.positions import Offset
-from odradek.model.units import Millis
+from odradek.model.units import SECOND, Millis
 from odradek.records.control import TransactionEnd
 from odradek.wire.schema import Struct
 
 WAITING_MAX: Final = 1 << 16  # requests that one partition leaves unanswered, at about 1 KB each
+
+LOADING_MS_MAX: Final = Millis(SECOND)
+"""For how long a request waits for the log to be read, at most: others of its connection wait."""
 
 
 class Machine(Protocol):
@@ -55,6 +60,10 @@ class Machine(Protocol):
 
     def may_wait(self, request: Any) -> bool:
         """Whether such a request is ever left without an answer."""
+        ...
+
+    def waits_to_be_loaded(self, request: Any) -> bool:
+        """Whether it is left for a moment without one while the log is read."""
         ...
 
     def expire(self, timer: Hashable, now: Moment) -> Iterable[Decision]:
@@ -122,6 +131,7 @@ class Shard:
         self.waiting: dict[Ticket, Call] = {}  # every call without an answer
         self._loaded_to: Offset | None = None  # the log's end when all of it had been read
         self._events: list[Callable[[Moment], Iterable[Decision]]] = []  # until it is active
+        self._early: deque[tuple[Millis, Call]] = deque()  # likewise, or until this time
         self._writes: deque[Write] = deque()  # in the order of the log
         self._unappended: deque[Write] = deque()  # those of them that are not in the log yet
         self._impatient: deque[Write] = deque()  # those whose deadline still counts
@@ -161,13 +171,26 @@ class Shard:
     def on_call(self, call: Call, now: Moment) -> CoordinatorEffects:
         """A request: answered at once, or when records are committed, or when its time comes."""
         assert call.ticket not in self.waiting, call
+        self.waiting[call.ticket] = call
+        if self._may_come_early(call):
+            self._early.append((Millis(now.monotonic + LOADING_MS_MAX), call))
+        else:
+            self._answer(call, now)
+        return self._take_effects()
+
+    def _may_come_early(self, call: Call) -> bool:
+        if self.active or self.unreadable is not None or isinstance(call.request, TransactionEnd):
+            return False
+        is_full = len(self.waiting) > self.waiting_max
+        return not is_full and self.machine.waits_to_be_loaded(call.request)
+
+    def _answer(self, call: Call, now: Moment) -> None:
         try:
             decision = self._decide(call, now)
         except BrokerError as error:
-            return CoordinatorEffects(answer=(Answer(call.ticket, self._refuse(call, error.code)),))
-        self.waiting[call.ticket] = call
-        self._carry_out(decision, now)
-        return self._take_effects()
+            self._release((Answer(call.ticket, self._refuse(call, error.code)),))
+        else:
+            self._carry_out(decision, now)
 
     def _decide(self, call: Call, now: Moment) -> Decision:
         """The end of a transaction needs no rules: the log checks it, and answers for it."""
@@ -176,7 +199,7 @@ class Shard:
         if not self.active:
             raise CoordinatorLoading
         is_end = isinstance(call.request, TransactionEnd)
-        is_full = len(self.waiting) >= self.waiting_max
+        is_full = len(self.waiting) > self.waiting_max  # with this one
         if is_full and (is_end or self.machine.may_wait(call.request)):
             raise CoordinatorBusy
         if is_end:
@@ -218,12 +241,16 @@ class Shard:
             for decide in self._events:
                 self._carry_out_all(decide(now), now)
             self._events.clear()
+            while self._early:
+                self._answer(self._early.popleft()[1], now)
         while self._writes and self._writes[0].committed_at(high_watermark):
             self._settle(self._writes.popleft(), now)
         return self._take_effects()
 
     def tick(self, now: Moment) -> CoordinatorEffects:
         """Timers that have rung, and writes that take too long."""
+        while self._early and self._early[0][0] <= now.monotonic:
+            self._answer(self._early.popleft()[1], now)
         for timer in self.machine.timers.pop_due(now.monotonic):
             self._carry_out_all(self.machine.expire(timer, now), now)
         while (write := self._most_impatient()) and write.deadline <= now.monotonic:
@@ -234,15 +261,18 @@ class Shard:
     def next_deadline(self) -> Millis | None:
         """`tick` has nothing to do before this."""
         write = self._most_impatient()
-        timer = self.machine.timers.next()
-        if write is None:
-            return timer
-        return write.deadline if timer is None else min(timer, write.deadline)
+        found = (
+            self.machine.timers.next(),
+            None if write is None else write.deadline,
+            self._early[0][0] if self._early else None,
+        )
+        return min((it for it in found if it is not None), default=None)
 
     def resign(self) -> CoordinatorEffects:
         """This broker leads no longer: every waiting call is answered NOT_COORDINATOR."""
         calls = tuple(self.waiting.values())
         self.waiting.clear()
+        self._early.clear()
         return CoordinatorEffects(
             answer=tuple(
                 Answer(call.ticket, self._refuse(call, NotCoordinator.code)) for call in calls

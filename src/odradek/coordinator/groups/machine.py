@@ -90,6 +90,11 @@ class GroupMachine:
         """Whether such a request is ever left without an answer."""
         return isinstance(request, MAY_WAIT)
 
+    def waits_to_be_loaded(self, request: Any) -> bool:
+        """Members that only say that they live go on, so others are not to wait before them."""
+        del request
+        return False
+
     def expire(self, timer: Hashable, now: Moment) -> Iterable[Decision]:
         """What follows from a timer that has rung."""
         assert isinstance(timer, Timer), timer

@@ -18,6 +18,7 @@ from odradek.coordinator.transactions.requests import (
     EndTransaction,
     InitProducer,
     VerifyPartitions,
+    may_be_parked,
 )
 from odradek.coordinator.transactions.settings import LOOK_AGAIN_MS, TransactionSettings
 from odradek.coordinator.transactions.states import State
@@ -76,6 +77,10 @@ class TransactionMachine:
     def may_wait(self, request: Any) -> bool:
         """Whether such a request is ever left without an answer."""
         return isinstance(request, MAY_WAIT)
+
+    def waits_to_be_loaded(self, request: Any) -> bool:
+        """As for markers."""
+        return may_be_parked(request)
 
     def expire(self, timer: Hashable, now: Moment) -> Iterable[Decision]:
         """What follows from a timer that has rung."""
