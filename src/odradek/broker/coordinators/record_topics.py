@@ -46,13 +46,19 @@ from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
 from odradek.model.units import KIB, SECOND, Bytes, Millis
 from odradek.ports import Clock
+from odradek.records.batch import headers
 from odradek.records.compression import Codec
 from odradek.records.control import TransactionEnd
 
 PARTS_MAX: Final = 128
 """Of a request about many groups, how many are begun in one turn of the loop."""
+READ_BYTES: Final = Bytes(128 * KIB)
+"""Of a log that is loaded, how much is read at once: each read waits behind what a disk has to do.
+"""
 LOADED_BYTES: Final = Bytes(32 * KIB)
-"""Of a log that is loaded, how much in one turn: about three milliseconds."""
+"""Of it, how much is believed in one turn at least: about three milliseconds."""
+LOADING_MS_MAX: Final = Millis(10)
+"""And for how long at most, where the turns of others are as long."""
 TOLD_AFTER: Final = 2
 """After so many attempts to read a log it counts as unreadable."""
 LOAD_AGAIN: Final = Millis(SECOND)
@@ -165,6 +171,29 @@ class LoadedPartition(NamedTuple):
     led: LeadingReplica
     shard: Shard
     writings: deque[Writing]  # not reported yet, in the order of the log
+
+
+class LoadingTurns:
+    """How much of the loop loading has: as much as all others together, who wait for it.
+
+    Where each turn of others is long, because many clients have much to ask, a small part in each
+    would take seconds in all.
+    """
+
+    __slots__ = ("_began", "_clock", "_others")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._others = Millis(0)  # how long their last turn was
+        self._began = clock.monotonic()
+
+    async def give_way(self) -> None:
+        """Lets others work, unless they have just worked for longer."""
+        now = self._clock.monotonic()
+        if now - self._began >= min(self._others, LOADING_MS_MAX):
+            await asyncio.sleep(0)
+            self._began = self._clock.monotonic()
+            self._others = Millis(self._began - now)
 
 
 class CoordinatorShell(Generic[M]):
@@ -352,16 +381,18 @@ class CoordinatorShell(Generic[M]):
         """
         if not self._is_current(loaded):
             return False
-        async for piece in self._deps.replicas.logs.read_in_pieces(loaded.led.log, LOADED_BYTES):
-            if not self._is_current(loaded):
-                return False
-            for complaint in load_batches(loaded.shard, piece, self._record_topic.decode):
-                log.warning(
-                    "coordinator.record_passed_over",
-                    partition=str(loaded.led.partition),
-                    reason=complaint,
-                )
-            await asyncio.sleep(0)
+        turns = LoadingTurns(self._deps.clock)
+        async for piece in self._deps.replicas.logs.read_in_pieces(loaded.led.log, READ_BYTES):
+            for part in _parts(piece):
+                if not self._is_current(loaded):
+                    return False
+                for complaint in load_batches(loaded.shard, part, self._record_topic.decode):
+                    log.warning(
+                        "coordinator.record_passed_over",
+                        partition=str(loaded.led.partition),
+                        reason=complaint,
+                    )
+                await turns.give_way()
         return self._is_current(loaded)
 
     def _on_high_watermark(self, place: Place, high_watermark: Offset) -> None:
@@ -504,6 +535,16 @@ class CoordinatorShell(Generic[M]):
         for place, effects in tuple(self._core.tick(self._now())):
             self._carry_out(place, effects)
         self._set_timer(self._core.next_deadline())
+
+
+def _parts(piece: bytes) -> Iterator[bytes]:
+    """Whole batches, so many that they are believed in one turn."""
+    first = 0
+    for position, header in headers(piece):
+        if position > first and position + header.size - first > LOADED_BYTES:
+            yield piece[first:position]
+            first = position
+    yield piece[first:]
 
 
 def _fault(
