@@ -9,9 +9,9 @@ from odradek.sim.worlds import kind
 
 SEEDS: Final = 60  # within so many each mistake must be found
 FIRST: Final = {
-    "stable-from-the-append-of-a-marker": 16,
+    "stable-from-the-append-of-a-marker": 13,
     "markers-of-any-coordinator-epoch": 77,
-    "a-marker-counts-before-it-is-committed": 13,
+    "a-marker-counts-before-it-is-committed": 33,
 }
 """Of those that the very first seeds do not find: where to begin, so that it does not take long."""
 

@@ -7,8 +7,8 @@ their id. Noted: `txn.began` id, producer id and epoch; `txn.tries` the tag of a
 `txn.aborted` and `txn.committed` likewise, once that was answered; `txn.ends` id, tag, and who the
 copier was at its beginning, before a commit is asked for; `txn.read` partition, offset and value,
 as readers of committed records are shown it; `txn.stable` partition, leader epoch and last stable
-offset; in the end `final.read` as `txn.read`, and `final.position` a source partition and the
-position of its group.
+offset; `txn.level` what `transaction.version` was set to; in the end `final.read` as `txn.read`,
+and `final.position` a source partition and the position of its group.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from functools import partial
 from itertools import count
 from typing import Any, Final
 
-from odradek.client.admin import admin, features
+from odradek.client.admin import admin
 from odradek.client.cluster import ClientDeps, Cluster
 from odradek.client.records.producer import Producer
 from odradek.client.records.reader import Found, Reader
@@ -31,7 +31,7 @@ from odradek.sim.stage.machine import Machine
 from odradek.sim.stage.world import World
 from odradek.sim.worlds.transactions.delays import DelayingCluster, GivenUp
 from odradek.sim.worlds.transactions.faults import HESITATES
-from odradek.sim.worlds.transactions.operator import FLEETING, Operator
+from odradek.sim.worlds.transactions.operator import FLEETING, Levels, Operator
 from odradek.sim.worlds.transactions.readers import (
     TARGET,
     TARGETS,
@@ -57,6 +57,7 @@ COMES_BACK_LATE_ONE_IN: Final = 30
 LATE_MILLIS_MAX: Final = 9_000
 TIMEOUT: Final = Millis(6 * SECOND)
 LIFE_MILLIS_MAX: Final = 14_000
+LEVEL_MAX: Final = 2  # from it on clients may use version 2
 REST_MILLIS_MAX: Final = 600
 FED_MAX: Final = 3
 
@@ -71,7 +72,8 @@ class TransactionClients:
         self._machine = machine
         self._bootstrap = list(bootstrap)
         self._chance = machine.random.stream("transactions")
-        self._level = 2 * machine.random.stream("level").below(2)
+        noted = partial(self._note, "operator", "txn.level")
+        self._levels = Levels(machine.random.stream("level"), noted)
         self._numbers = count(1)
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -93,6 +95,8 @@ class TransactionClients:
             for number in range(IDS)
             for process in PROCESSES[number]
         ]
+        if self._levels.change:
+            lives.append(("leveller", partial(self._levels.alter, rest=self._wait)))
         async with asyncio.TaskGroup() as tasks:
             self._tasks = [tasks.create_task(self._live(*it)) for it in lives]
 
@@ -134,7 +138,7 @@ class TransactionClients:
         for name, partitions in ((SOURCE, IDS), (TARGET, len(TARGETS))):
             if name not in there:
                 await admin.create_topic(cluster, admin.NewTopic(name, partitions, 3, SETTINGS))
-        await features.alter(cluster, features.TRANSACTION_VERSION, self._level)
+        await self._levels.begin(cluster)
 
     async def _feed(self, cluster: Cluster) -> None:
         producer = Producer(cluster)
@@ -159,7 +163,7 @@ class TransactionClients:
 
     async def _copy(self, cluster: Cluster, delaying: DelayingCluster, number: int) -> None:
         name, source = f"copier-{number}", TopicPartition(SOURCE, number)
-        versions = V2 if self._level and self._chance.below(4) else V1
+        versions = V2 if self._levels.heard == LEVEL_MAX and self._chance.below(4) else V1
         delaying.delay(versions)
         producer = TransactionalProducer(delaying, name, versions, TIMEOUT)
         await producer.begin()

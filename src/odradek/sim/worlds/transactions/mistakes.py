@@ -4,15 +4,19 @@ The last one is no rule: in version 1 a late EndTxn cannot be told from one of t
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from odradek.broker.handlers import transactions, write_txn_markers
 from odradek.broker.partitions.replicas.confirmations import Question, Told
 from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
+from odradek.coordinator.decision import Call, Turn
 from odradek.coordinator.groups.ledger import Ledger
+from odradek.coordinator.transactions import ending, machine
+from odradek.coordinator.transactions.requests import EndTransaction
 from odradek.coordinator.transactions.values import Identity
 from odradek.model.errors import ErrorCode
-from odradek.records.control import EndMarker
+from odradek.records.control import EPOCH_FOR_EACH_SINCE, EndMarker
 from odradek.sim.simulation import Knob
 from odradek.sim.worlds.transactions import delays as transaction_delays
 from odradek.storage.logs import log
@@ -56,6 +60,13 @@ def _once(led: Any, question: Question, told: Told, questions: Any) -> Callable[
     return _confirm(led, question, hear, questions)
 
 
+def _by_the_level(all_: Any, call: Call, turn: Turn) -> None:
+    """Who speaks version 2, and has not heard that the level has fallen, speaks version 1."""
+    if all_.outside.level() < EPOCH_FOR_EACH_SINCE:
+        call = replace(call, request=replace(call.request, version=0))
+    ending.end(all_, call, turn)
+
+
 def _only_open(producers: Any) -> Any:
     return next(iter(producers.open_transactions), None)
 
@@ -73,6 +84,9 @@ MISTAKES: Final[Mapping[str, Knob]] = {
     "markers-of-any-coordinator-epoch": Knob(log, "check_marker", _of_any_coordinator),
     "nothing-is-verified": Knob(transactions, "is_asked", lambda _, question: question.adds),
     "a-confirmation-is-kept": Knob(LeadingReplica, "confirm", _once),
+    "an-end-is-of-the-version-of-the-level": Knob(
+        machine, "RULES", {**machine.RULES, EndTransaction: _by_the_level}
+    ),
     "version-1-takes-late-ends": Knob(
         transaction_delays, "LATE_IN_V1", transaction_delays.LATE_IN_V2
     ),

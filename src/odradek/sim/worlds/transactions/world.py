@@ -4,7 +4,8 @@ Brokers are killed, stand still, stop in good order and are cut off; ZooKeeper e
 controller moves, and coordinators with it; markers of a former coordinator, and requests of ended
 transactions, arrive late; replicas move, and a topic is deleted and made again; copiers end in the
 middle of what they do, and others of their id go on. In half of the runs `transaction.version` is
-2, and most copiers speak it.
+2 at first, and most copiers speak it; in half of them it rises and falls, and copiers have heard of
+it as it is, or as it was before.
 
 No machine loses what it has not synced: what is committed is on the disks of two of three.
 """
@@ -53,6 +54,7 @@ class TransactionsSimulation(ThreeBrokers):
     healing_seconds: ClassVar = 5
     floors: ClassVar = {"txn.committed": 10, "txn.aborted": 1, "txn.began": 6}
     floors_under_faults: ClassVar = {"txn.committed": 4}
+    floors_of_many: ClassVar = {"txn.level": 5}
     controls: ClassVar = tuple(MISTAKES)
 
     def __init__(self, world: World, control: str = "") -> None:
