@@ -100,10 +100,10 @@ def _partition(
         tell([f"{path} in ZooKeeper is missing: {RESTORE}"], effect, partition)
         return
     if partition in context.unread:  # nothing can be decided, also where one was known before
-        tell([_cannot_be_read(path)], effect, partition)
+        tell([f"{_cannot_be_read(path)}: mend its ACL, or {RESTORE}"], effect, partition)
         if not is_led:
             return
-    if partition in context.unwritten:
+    elif partition in context.unwritten:
         why_not = context.unwritten[partition]
         tell([f"{path} in ZooKeeper cannot be written: {why_not}"], effect, partition)
     if state is None:

@@ -54,6 +54,11 @@ def cannot_be_read(path: str) -> str:
     return f"{path} in ZooKeeper cannot be read"
 
 
+def state_cannot_be_read(path: str) -> str:
+    """With what mends it."""
+    return f"{cannot_be_read(path)}: mend its ACL, or {RESTORE}"
+
+
 def of_others(talk: Conversation) -> None:
     """A topic of three, made by a controller before."""
     talk.topic("orders", (2, 3))
@@ -181,7 +186,7 @@ def test_why_a_partition_without_a_state_has_no_leader_is_said() -> None:
     state = PartitionStateZnode.path(TopicPartition("orders", 0))
     hide(talk, state)
     talk.begin()
-    assert told(talk) == {cannot_be_read(state): {"no leader": {"orders": [0]}}}
+    assert told(talk) == {state_cannot_be_read(state): {"no leader": {"orders": [0]}}}
     lost = Conversation()
     of_others(lost)
     del lost.tree.nodes[state]
@@ -198,15 +203,15 @@ def test_a_state_that_makes_no_sense_is_named_until_it_does() -> None:
     talk.tree.put(state, b"")
     talk.brokers(1, 2)
     talk.on(RetryIsDue())
-    assert told(talk)[cannot_be_read(state)] == {"as it was known before": {"orders": [0]}}
+    assert told(talk)[state_cannot_be_read(state)] == {"as it was known before": {"orders": [0]}}
     begun = Conversation()
     of_others(begun)
     begun.tree.put(state, b"{")
     begun.begin()
-    assert told(begun) == {cannot_be_read(state): {"no leader": {"orders": [0]}}}
+    assert told(begun) == {state_cannot_be_read(state): {"no leader": {"orders": [0]}}}
     talk.tree.put(state, good)
     talk.on(RetryIsDue())
-    assert cannot_be_read(state) not in told(talk)
+    assert state_cannot_be_read(state) not in told(talk)
     assert talk.leads("orders") == (2, (2,), 1)
     assert not talk.controller.has_to_try_again
 

@@ -208,12 +208,17 @@ async def why_leaderless(
     """What each partition that has no leader waits for."""
     wanted = list(partitions)
     found: dict[TopicPartition, list[str]] = {it: [] for it in wanted}
-    for it in await _partition_problems(cluster):
-        for topic, numbers in it.partitions.items() if it.problem == NO_LEADER else ():
+    for it in await leaderless(cluster):
+        for topic, numbers in it.partitions.items():
             for partition in (TopicPartition(topic, number) for number in numbers):
                 if partition in found:
                     found[partition].append(it.cause)
     return {it: f"no leader: {', '.join(why) or 'an election'}" for it, why in found.items()}
+
+
+async def leaderless(cluster: Cluster) -> list[Sick]:
+    """Why partitions have no leader; also those that brokers do not know of, or know otherwise."""
+    return [it for it in await _partition_problems(cluster) if it.problem == NO_LEADER]
 
 
 async def _partition_problems(cluster: Cluster) -> list[Sick]:

@@ -1,28 +1,39 @@
-"""`odradek topic describe`: partitions with their leaders, replicas and offsets, and settings."""
+"""`odradek topic describe`: partitions with their leaders, replicas and offsets, and settings.
 
-from collections.abc import Mapping
+A broker that was restarted while a partition's state could not be read does not know the partition,
+and the others name the leader that it was. So where a partition, a topic or an offset is missing
+the controller is asked which partitions have no leader, and why: it alone knows that.
+"""
+
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import click
 
+from odradek.cli.brokers.cluster_health import Sick, leaderless
 from odradek.cli.reaching.naming import TOPIC, topics_named
 from odradek.cli.reaching.talking import talk
 from odradek.cli.showing.aligning import GAP, LINE
 from odradek.cli.showing.printing import is_terminal, print_json, show_table, tell
+from odradek.cli.words.failing import Failed
 from odradek.cli.words.grammar import Verb
 from odradek.cli.words.options import options
 from odradek.client.admin import admin
 from odradek.client.admin.placement import NOTHING_MOVES, Ongoing, reassignments_if_known
 from odradek.client.cluster import Cluster
-from odradek.client.records.list_offsets import offsets_at
+from odradek.client.errors import Refused
+from odradek.client.records.list_offsets import offsets_at, offsets_told_now
 from odradek.client.records.offsets import EARLIEST, LATEST
 from odradek.model.counting import counted
-from odradek.model.ids import TopicId, TopicPartition, topic_id_text
+from odradek.model.errors import ErrorCode
+from odradek.model.ids import NO_BROKER, NO_TOPIC_ID, TopicId, TopicPartition, topic_id_text
 from odradek.wire.messages.metadata import MetadataResponsePartition, MetadataResponseTopic
 
 COLUMNS = ("partition", "leader", "epoch", "replicas", "isr", "start", "end")
 CHANGES = ("adding", "removing", "offline")
 """Shown to people where a partition has any."""
+
+NEXT = "odradek cluster health has all that is wrong"
 
 
 class Description(NamedTuple):
@@ -42,15 +53,16 @@ def describe(*, names: tuple[str, ...], internal: bool) -> None:
     """Describe topics: partitions, leaders, replicas, offsets, settings.
 
     NAMES may hold patterns such as 'orders-*'; without them all topics are described. A partition
-    without a leader has no offsets. Settings are those that differ from the defaults.
+    without a leader has no offsets, and why it has none is said. Settings are those that differ
+    from the defaults.
     """
+    found, why = talk(lambda cluster: described(cluster, names, internal=internal))
+    _show(found)
+    for it in why:
+        click.echo(f"no leader: {it.where}: {it.cause}; {NEXT}", err=True)
 
-    async def ask(cluster: Cluster) -> list[Description]:
-        topics = await topics_named(cluster, names, internal=internal)
-        moves = await reassignments_if_known(cluster)
-        return [await _described(cluster, topic, moves) for topic in topics]
 
-    found = talk(ask)
+def _show(found: Sequence[Description]) -> None:
     if options().as_json:
         print_json([it._asdict() for it in found])
         return
@@ -71,6 +83,8 @@ def describe(*, names: tuple[str, ...], internal: bool) -> None:
 
 
 def _head(it: Description) -> str:
+    if not it.id:
+        return GAP.join((it.topic, "the broker that was asked does not know it"))
     return GAP.join((it.topic, f"id {it.id}", counted(it.replication_factor, "replica")))
 
 
@@ -85,16 +99,101 @@ def _rows(it: Description, shown: tuple[str, ...]) -> list[tuple[object, ...]]:
     ]
 
 
+async def described(
+    cluster: Cluster, names: Sequence[str], *, internal: bool
+) -> tuple[list[Description], list[Sick]]:
+    """The topics, and why partitions of them have no leader."""
+    topics, why = await _topics(cluster, names, internal=internal)
+    moves = await reassignments_if_known(cluster)
+    starts, why = await _offsets(cluster, topics, EARLIEST, why)
+    ends, why = await _offsets(cluster, topics, LATEST, why)
+    shown = {it.name for it in topics}
+    found = [await _described(cluster, it, moves, (starts, ends)) for it in topics]
+    return found, [it for it in (_only(sick, shown) for sick in why or ()) if it.partitions]
+
+
+Why = list[Sick] | None
+"""Of partitions that have no leader; None: nobody has had to ask."""
+
+
+def _only(sick: Sick, topics: Container[str | None]) -> Sick:
+    return sick._replace(partitions={it: at for it, at in sick.partitions.items() if it in topics})
+
+
+async def _topics(
+    cluster: Cluster, names: Sequence[str], *, internal: bool
+) -> tuple[list[MetadataResponseTopic], Why]:
+    """With partitions that the broker which answers does not know."""
+    why: Why = None
+    try:
+        topics = await topics_named(cluster, names, internal=internal)
+    except Failed:
+        why = await leaderless(cluster)
+        unknown = {name for it in why for name in it.partitions if name in names}
+        if not unknown:
+            raise
+        known = [it for it in names if it not in unknown]
+        topics = await topics_named(cluster, known, internal=internal) if known else []
+        topics += [MetadataResponseTopic(ErrorCode.NONE, it) for it in sorted(unknown)]
+    if why is None and any(map(_lacks_some, topics)):
+        why = await leaderless(cluster)
+    for topic in topics:
+        numbers = {it.partition_index for it in topic.partitions}
+        more = {at for it in why or () for at in it.partitions.get(topic.name or "", ())} - numbers
+        topic.partitions = [*topic.partitions, *map(_without_state, sorted(more))]
+    return topics, why
+
+
+def _lacks_some(topic: MetadataResponseTopic) -> bool:
+    """A partition between others, or the leader of one."""
+    numbers = [it.partition_index for it in topic.partitions]
+    return max(numbers, default=-1) >= len(numbers) or any(
+        it.leader_id < 0 for it in topic.partitions
+    )
+
+
+def _without_state(number: int) -> MetadataResponsePartition:
+    return MetadataResponsePartition(ErrorCode.LEADER_NOT_AVAILABLE, number, NO_BROKER)
+
+
+async def _offsets(
+    cluster: Cluster, topics: Iterable[MetadataResponseTopic], timestamp: int, why: Why
+) -> tuple[dict[TopicPartition, int], Why]:
+    """Where a leader does not tell one the controller may know that it is none."""
+    led = {
+        TopicPartition(topic.name or "", row.partition_index): row
+        for topic in topics
+        for row in topic.partitions
+        if row.leader_id >= 0
+    }
+    found = await offsets_told_now(cluster, led, timestamp)
+    left = [it for it in led if it not in found]
+    if left:
+        why = await leaderless(cluster) if why is None else why
+        for it in left:
+            if any(it.partition in sick.partitions.get(it.topic, ()) for sick in why):
+                led[it].leader_id = NO_BROKER
+        left = [it for it in left if led[it].leader_id >= 0]
+        found |= await offsets_at(cluster, left, timestamp)
+    return found, why
+
+
 async def _described(
-    cluster: Cluster, topic: MetadataResponseTopic, moves: Mapping[TopicPartition, Ongoing]
+    cluster: Cluster,
+    topic: MetadataResponseTopic,
+    moves: Mapping[TopicPartition, Ongoing],
+    offsets: tuple[Mapping[TopicPartition, int], Mapping[TopicPartition, int]],
 ) -> Description:
     from odradek.config.describe import Source  # brings the table of all settings along
 
-    name = topic.name or ""
-    led = [TopicPartition(name, it.partition_index) for it in topic.partitions if it.leader_id >= 0]
-    starts = await offsets_at(cluster, led, EARLIEST)
-    ends = await offsets_at(cluster, led, LATEST)
-    settings = await admin.describe_settings(cluster, admin.TOPIC, name)
+    name, (starts, ends) = topic.name or "", offsets
+    is_known = topic.topic_id != NO_TOPIC_ID
+    try:
+        settings = await admin.describe_settings(cluster, admin.TOPIC, name)
+    except Refused as error:
+        if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            raise
+        settings = []  # another broker was asked, which does not know the topic
     partitions: list[dict[str, object]] = [
         {
             "partition": row.partition_index,
@@ -115,7 +214,7 @@ async def _described(
         (len(it.replica_nodes) - len(_move(moves, name, it).adding) for it in topic.partitions),
         default=0,
     )
-    topic_id = topic_id_text(TopicId(bytes(topic.topic_id)))
+    topic_id = topic_id_text(TopicId(bytes(topic.topic_id))) if is_known else ""
     return Description(name, topic_id, factor, own, partitions)
 
 

@@ -136,13 +136,16 @@ class ClusterView:
         self._all_states = {place: state for place, state in states if state is not None}
 
     def state(self, partition: TopicPartition) -> PartitionState | None:
-        """Who leads it and who is in sync, once that has been decided."""
+        """Who leads it and who is in sync; nobody can say it of one that somebody has spoiled."""
         node = self.tree.nodes.get(PartitionStateZnode.path(partition))
         if node is None:
             return None
         before, written = self._states.get(partition), (self.zookeeper_lives, node.mzxid)
         if before is None or before[0] != written:
-            state = PartitionStateZnode.decode(partition, node.data, node.version)
+            try:
+                state = PartitionStateZnode.decode(partition, node.data, node.version)
+            except MalformedZnode:
+                return None
             before = self._states[partition] = (written, state)
         return before[1]
 
