@@ -67,21 +67,37 @@ def test_records_of_transactions_are_read(tmp_path: Path) -> None:
     assert said[1][1] == "<DELETE>"
 
 
-def test_the_first_corrupt_byte_is_named(tmp_path: Path) -> None:
-    """The batches before it are shown; the line has the whole path, and a script the exit code."""
-    log = min(written(tmp_path).glob("*.log"))
+def spoiled(path: Path, at: int) -> tuple[Path, int]:
+    """A log whose second batch has another byte there, and where that batch begins."""
+    log = min(written(path).glob("*.log"))
     data = bytearray(log.read_bytes())
     second = int.from_bytes(data[8:12], "big") + 12
-    data[second + 65] ^= 1
+    data[second + at] ^= 1
     log.write_bytes(data)
+    return log, second
+
+
+def test_a_corrupt_batch_is_named_and_those_behind_it_are_shown(tmp_path: Path) -> None:
+    """As Kafka's tool does; the line has the whole path, and a script the exit code."""
+    log, second = spoiled(tmp_path, 65)
     code, shown = lines(str(log))
     assert code == 1
-    assert shown[0]["base_offset"] == 0
+    assert [row.get("base_offset") for row in shown] == [0, None, *range(2, len(shown))]
     assert shown[1]["corrupt_at"] == second
+    assert shown[1]["bytes"] == int(str(shown[2]["position"])) - second
     assert "checksum" in str(shown[1]["reason"])
-    assert len(shown) == 2
     as_text = CliRunner().invoke(command, [str(log)]).output.splitlines()
     assert as_text[1].startswith(f"{log}: corrupt_at={second} ")
+
+
+def test_behind_a_length_that_leads_nowhere_nothing_can_be_read(tmp_path: Path) -> None:
+    """All bytes that are left are told as corrupt, and no batch is made up of them."""
+    log, second = spoiled(tmp_path, 10)  # one of the length
+    code, shown = lines(str(log))
+    assert code == 1
+    assert shown[1]["corrupt_at"] == second
+    assert shown[1]["bytes"] == log.stat().st_size - second
+    assert len(shown) == 2
 
 
 def test_it_reads_as_text_too(tmp_path: Path) -> None:

@@ -1,13 +1,16 @@
 """`odradek dump-log`: what lies in the files of a log, read offline.
 
-Every file is shown by its own form, told by its name. The first damaged batch or entry ends a
-file's dump, with the position at which it begins; the other files are still read. Nothing is
-written, so it is safe beside a running broker; what the broker has in memory only is not shown.
+Every file is shown by its own form, told by its name. A damaged batch is named by the
+position at which it begins, its bytes and the reason; the dump goes on behind it, if its length
+leads to another batch or to the end. A damaged index, snapshot or checkpoint is read no further.
+Nothing is written, so it is safe beside a running broker; what the broker has in memory only is
+not shown.
 """
 
 import json
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,9 +29,11 @@ from odradek.storage.errors import CorruptFile
 from odradek.storage.files import checkpoints, names
 from odradek.storage.logs import producer_snapshot
 from odradek.storage.segments import offset_index, time_index, transaction_index
-from odradek.storage.segments.scan import walk_batches
+from odradek.storage.segments.scan import behind, walk_batches
 
 Row = dict[str, Any]
+Reader = Callable[[Record], tuple[Any, Any]]
+"""Key and value, for people."""
 CHECKPOINTS: Final = frozenset(
     {
         names.EPOCH_CHECKPOINT,
@@ -50,7 +55,7 @@ def command(paths: tuple[Path, ...], *, deep: bool) -> None:
     read, with --deep also what records of groups and transactions say. Exit code 1 if any is
     corrupt.
     """
-    corrupt, as_json = False, options().as_json
+    is_corrupt, as_json = False, options().as_json
     output()
     for path in paths:
         files = log_files(path)
@@ -60,12 +65,13 @@ def command(paths: tuple[Path, ...], *, deep: bool) -> None:
         for file in files:
             try:
                 for row in rows(file, deep=deep):
+                    is_corrupt = is_corrupt or "corrupt_at" in row
                     show({"file": str(file), **row}, as_json=as_json)
             except CorruptFile as error:
-                corrupt = True
-                found = {"corrupt_at": error.position, "reason": error.reason}
+                is_corrupt = True
+                found = corrupt(error, file.stat().st_size - error.position)
                 show({"file": str(file), **found}, as_json=as_json)
-    sys.exit(FAILED if corrupt else 0)
+    sys.exit(FAILED if is_corrupt else 0)
 
 
 def log_files(path: Path) -> list[Path]:
@@ -109,9 +115,26 @@ def rows(path: Path, *, deep: bool) -> Iterator[Row]:
 
 
 def batches(file: File, path: str, size: int, *, deep: bool) -> Iterator[Row]:
-    """Each batch, checked by its CRC, and its records if asked."""
+    """Each batch, checked by its CRC, and its records if asked; also those behind a corrupt one."""
+    position: int | None = 0
+    while position is not None and position < size:
+        try:
+            yield from _whole_batches(file, path, (position, size), deep=deep)
+            position = size
+        except CorruptFile as error:
+            position = behind(file, path, error.position, size)
+            end = size if position is None else position
+            yield corrupt(error, end - error.position)
+
+
+def corrupt(error: CorruptFile, size: int) -> Row:
+    """Bytes that are not as they were written; the rest of a file where nobody knows how many."""
+    return {"corrupt_at": error.position, "bytes": size, "reason": error.reason}
+
+
+def _whole_batches(file: File, path: str, where: tuple[int, int], *, deep: bool) -> Iterator[Row]:
     end, read = 0, _reader(path)
-    for position, header, batch in walk_batches(file, path, 0, size):
+    for position, header, batch in walk_batches(file, path, *where):
         if header.base_offset < end:
             reason = f"offset {header.base_offset} does not follow {end}"
             raise CorruptFile(path, position, reason)
@@ -135,25 +158,29 @@ def batches(file: File, path: str, size: int, *, deep: bool) -> Iterator[Row]:
         if not deep:
             continue
         try:
-            for record in read_records(batch, header):
-                row: Row = {"offset": record.offset, "timestamp": record.timestamp}
-                if header.is_control:
-                    marker = read_end_marker(record)
-                    row["marker"] = (
-                        None if marker is None else "commit" if marker.committed else "abort"
-                    )
-                else:
-                    row["key"], row["value"] = read(record)
-                    row["headers"] = [
-                        {"name": key.decode("utf-8", "replace"), "value": json_text(value)}
-                        for key, value in record.headers
-                    ]
-                yield row
+            yield from map(
+                partial(_record, read=read, is_control=header.is_control),
+                read_records(batch, header),
+            )
         except CorruptBatch as error:
             raise CorruptFile(path, position, str(error)) from None
 
 
-def _reader(path: str) -> Callable[[Record], tuple[Any, Any]]:
+def _record(record: Record, *, read: Reader, is_control: bool) -> Row:
+    row: Row = {"offset": record.offset, "timestamp": record.timestamp}
+    if is_control:
+        marker = read_end_marker(record)
+        row["marker"] = None if marker is None else "commit" if marker.committed else "abort"
+        return row
+    row["key"], row["value"] = read(record)
+    row["headers"] = [
+        {"name": key.decode("utf-8", "replace"), "value": json_text(value)}
+        for key, value in record.headers
+    ]
+    return row
+
+
+def _reader(path: str) -> Reader:
     """Records of internal topics are read; the folder names its partition."""
     topic = Path(path).absolute().parent.name.rpartition("-")[0]
     return DECODERS.get(topic, _plain)

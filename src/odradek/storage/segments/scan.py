@@ -73,6 +73,18 @@ def walk_batches(
         position += header.size
 
 
+def behind(file: File, path: str, corrupt: int, end: int) -> int | None:
+    """Where the batch behind a corrupt one begins: if it, or the end, is where its length says."""
+    try:
+        at = corrupt + _header(file.read(BATCH_HEADER_BYTES, corrupt), 0, path, corrupt).size
+        if at + BATCH_HEADER_BYTES <= end:
+            _header(file.read(BATCH_HEADER_BYTES, at), 0, path, at)
+            return at
+    except CorruptFile:
+        return None
+    return at if at == end else None
+
+
 def check_range(chunk: FileRange, path: str) -> None:
     """Reads whole batches for their checks alone; CorruptFile as `walk_batches` raises it."""
     for _ in walk_batches(chunk.file, path, chunk.position, chunk.position + chunk.length):
