@@ -49,11 +49,26 @@ def test_unknown_lag_is_not_nought(odradek: Shell, letters: str) -> None:
         assert "members first" in odradek.fails("group", "delete", group, "--yes")
 
 
+def test_a_static_member_that_has_stopped_is_removed(odradek: Shell, letters: str) -> None:
+    """It says nothing at its end, and the group waits for it; without a yes nothing is done."""
+    group = fresh("readers")
+    with Members(odradek, group, letters, **{"group.instance.id": "till-1"}):
+        pass
+    remove = ("group", "remove-member", group)
+    assert "has no member 'till-2'" in odradek.fails(*remove, "till-2", "--yes")
+    refused = odradek.fails(*remove, "till-1", code=2)
+    assert refused.endswith(f" from group {group}: not done without --yes\n")
+    (member,) = odradek("group", "members", group, "--json").json
+    assert odradek(*remove, "till-1", "--yes").out.startswith(f"group {group}: till-1")
+    assert odradek("group", "members", group, "--json").json == []
+    assert "has no member" in odradek.fails(*remove, member["member"], "--yes")
+
+
 class Members:
     """A member that has been assigned everything and has read nothing, while it lasts."""
 
-    def __init__(self, odradek: Shell, group: str, topic: str) -> None:
-        settings = {
+    def __init__(self, odradek: Shell, group: str, topic: str, **more: str) -> None:
+        settings = more | {
             "bootstrap.servers": odradek.bootstrap,
             "group.id": group,
             "auto.offset.reset": "latest",

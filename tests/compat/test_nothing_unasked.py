@@ -31,6 +31,7 @@ ELSEWHERE: Final = {
     "controller unprefer": "tests/live/test_operator_truth.py",  # asks about the last one
     "acl remove": "tests/live/test_access_rules.py",  # asks where there are rules
     "transaction abort": "tests/live/test_transactions_cli.py",  # asks where one is open
+    "group remove-member": "tests/compat/test_cli_groups.py",  # asks where there is one
     "up": "tests/unit/cli/test_up.py",
     "zookeeper restore-state": "tests/live/test_rare_faults.py",  # asks where a state is missing
     "pipeline reset": "tests/pipelines",

@@ -240,6 +240,23 @@ def test_a_broker_dies_while_it_is_emptied(cluster: LiveCluster, odradek: Shell)
     assert odradek("consume", "lone", "-e", "-f", "%o\n").out.count("\n") == 6_000
 
 
+def test_an_undrain_on_another_machine_tells_of_moves_under_way(
+    cluster: LiveCluster, odradek: Shell, tmp_path: Path
+) -> None:
+    """It has no plan to put back; they would go on, and the broker be emptied."""
+    cluster.place("orders", [3, 1, 2], [3, 2, 1])
+    fill(cluster, "orders", 6_000)
+    odradek("broker", "drain", "3", "--throttle", "1K", "--no-wait")
+    (plan,) = tmp_path.glob("state/odradek/reassignments/*-broker-3.json")
+    plan.unlink()
+    said = odradek("broker", "undrain", "3").err
+    assert "2 replicas of broker 3 still being moved away" in said
+    assert "odradek partition reassign orders --cancel keeps them there" in said
+    odradek("partition", "reassign", "orders", "--cancel")
+    assert replicas(odradek, "orders") == [[3, 1, 2], [3, 2, 1]]
+    assert "still being moved" not in odradek("broker", "undrain", "3").err
+
+
 def test_a_drain_that_is_called_again_takes_its_throttle(
     cluster: LiveCluster, odradek: Shell, tmp_path: Path
 ) -> None:

@@ -24,6 +24,7 @@ LOCAL: Final = {"audit", "check", "dump-log", "verify", "zookeeper"}
 SENTENCES: Final = (
     "no records lie before that",
     "has no connection to ZooKeeper",
+    "has no member",
     "has no open transaction",
     "they are left out",
 )

@@ -1,6 +1,7 @@
 """Two brokers that reach ZooKeeper and clients, and not each other."""
 
 from odradek.cli.brokers import cluster_health
+from odradek.cli.brokers.sick import Sick
 from odradek.sim.scenarios.cluster import ClusterScenario
 
 
@@ -13,7 +14,7 @@ def test_brokers_apart_are_named_while_nothing_is_written(t: ClusterScenario) ->
     leader = t.leader("orders")
     follower = next(it for it in (1, 2, 3) if it not in {leader, t.controller()})
 
-    def apart() -> list[cluster_health.Sick]:
+    def apart() -> list[Sick]:
         found = operator.does(cluster_health.sick(operator.cluster))
         return [it for it in found if it.problem == cluster_health.BROKERS_APART]
 

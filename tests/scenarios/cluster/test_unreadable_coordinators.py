@@ -3,6 +3,7 @@
 import pytest
 
 from odradek.cli.brokers import cluster_health
+from odradek.cli.brokers.sick import Sick
 from odradek.cli.reaching import naming
 from odradek.client.admin import admin, transactions
 from odradek.client.coordinators import TRANSACTION
@@ -120,7 +121,7 @@ def test_a_coordinator_that_refuses_is_named_with_its_reason(t: ClusterScenario)
     _, alone = with_an_unreadable_log(t)
     operator = t.client("operator")
 
-    def refusing() -> list[cluster_health.Sick]:
+    def refusing() -> list[Sick]:
         found = operator.does(cluster_health.sick(operator.cluster))
         return [it for it in found if it.problem == cluster_health.COORDINATOR_REFUSES]
 

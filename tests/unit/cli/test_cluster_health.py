@@ -3,7 +3,8 @@
 import pytest
 
 from odradek.cli.brokers import cluster_health
-from odradek.cli.brokers.cluster_health import DISK_FULL, DISK_NEARLY_FULL, Sick, lack_of_room
+from odradek.cli.brokers.cluster_health import DISK_FULL, DISK_NEARLY_FULL, lack_of_room
+from odradek.cli.brokers.sick import Sick
 from odradek.controller import health
 from odradek.model.units import GIB, MIB
 from tests.external import tools

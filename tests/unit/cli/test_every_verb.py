@@ -24,6 +24,7 @@ MORE = {
     "topic delete": ["--yes"],
     "group delete": ["--yes"],
     "group delete-offsets": ["--yes"],
+    "group remove-member": ["--yes"],
     "group reset-offsets": ["--to-earliest"],
     "config alter": ["x", "-s", "retention.ms=1"],
     "config describe": ["x"],

@@ -318,6 +318,17 @@ def _restored(former: Targets, wanted: Targets, closed: Container[int]) -> _Rest
     return found._replace(targets=targets)
 
 
+def _tell_of_moves(moves: Iterable[TopicPartition], broker: int) -> None:
+    """Of a drain from another machine: without its plan nothing ends them."""
+    going = sorted(moves)
+    if not going:
+        return
+    topics = " ".join(dict.fromkeys(it.topic for it in going))
+    text = f"{counted(len(going), 'replica')} of broker {broker} still being moved away"
+    call = f"odradek partition reassign {topics} --cancel keeps them there"
+    click.echo(pasted(f"{text}: {call}; odradek partition reassignments shows how far"), err=True)
+
+
 @click.command(cls=Verb)
 @_broker
 @click.option("--throttle", "rate", type=RATE, help="Bytes a second, such as 20M, while it lasts.")
@@ -357,6 +368,8 @@ def undrain(*, broker: int, rate: int | None, no_wait: bool, dry_run: bool) -> N
             plan.drop()
         if is_over and not dry_run:
             await throttle.end_left(cluster)
+        if not former:
+            _tell_of_moves(_under_way(placement, broker), broker)
         return rows, failed, broker in marked, NOTHING_IS_BACK if former else NO_PLAN
 
     rows, failed, was_marked, nothing = talk(ask, endless=True)

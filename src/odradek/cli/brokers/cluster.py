@@ -7,9 +7,10 @@ import click
 from odradek.cli.brokers.broker import COLUMNS as BROKER_COLUMNS
 from odradek.cli.brokers.broker import rows_of
 from odradek.cli.brokers.cluster_features import features
-from odradek.cli.brokers.cluster_health import Sick, sick
+from odradek.cli.brokers.cluster_health import sick
 from odradek.cli.brokers.cluster_roll import roll
 from odradek.cli.brokers.restart_order import order_of
+from odradek.cli.brokers.sick import Sick
 from odradek.cli.reaching.acting_controller import Seen, acting_controller, tell_doubt
 from odradek.cli.reaching.talking import talk
 from odradek.cli.showing.printing import print_json, show_table, tell

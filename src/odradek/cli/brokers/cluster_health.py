@@ -7,9 +7,9 @@ metadata, which tells less: not why a live replica may not lead, nor what a dele
 import asyncio
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from odradek.cli.brokers.sick import Partitions, Sick
 from odradek.cli.reaching.naming import answer_seconds, silence
 from odradek.cli.replicas import throttle
 from odradek.cli.replicas.log_dir_throttle import copies
@@ -28,17 +28,12 @@ from odradek.model.admin_operations import (
     MOVES_DESCRIBE,
     AdminOperation,
 )
-from odradek.model.counting import counted
 from odradek.model.errors import BrokerError, ErrorCode, UnsupportedVersion
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.moments import moment_text
 from odradek.model.units import MIB, SECOND, Millis
 from odradek.wire.messages.describe_log_dirs import DescribeLogDirsResult
 from odradek.wire.messages.metadata import MetadataResponse, MetadataResponsePartition
-
-TOPICS_NAMED: Final = 4
-RUNS_NAMED: Final = 8
-"""More are only counted, on the screen; `--json` has them all."""
 
 NOTHING_DECIDED: Final = "nothing is decided"
 NO_LEADER: Final = "no leader"
@@ -93,42 +88,6 @@ WARNINGS: Final = frozenset(
     }
 )
 """What may last for weeks, and what a restart of a broker makes no worse."""
-
-Partitions = Mapping[str, list[int]]
-"""Numbers of partitions by topic."""
-
-
-class Sick(NamedTuple):
-    """One thing that is wrong: why, of what kind, and what suffers from it."""
-
-    cause: str
-    problem: str
-    partitions: Partitions = MappingProxyType({})
-
-    @property
-    def where(self) -> str:
-        """The partitions, for a line."""
-        count = sum(map(len, self.partitions.values()))
-        if not count:
-            return "-"
-        named = [f"{topic}: {spans(them)}" for topic, them in self.partitions.items()]
-        more = len(named) - TOPICS_NAMED
-        rest = f" and {counted(more, 'more topic')}" if more > 0 else ""
-        return f"{count} ({', '.join(named[:TOPICS_NAMED])}{rest})"
-
-
-def spans(numbers: Iterable[int]) -> str:
-    """`0-3 7`: runs of numbers are told by their ends, the first of many runs are enough."""
-    runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    shown = runs[:RUNS_NAMED]
-    more = sum(high - low + 1 for low, high in runs[RUNS_NAMED:])
-    text = " ".join(str(low) if low == high else f"{low}-{high}" for low, high in shown)
-    return f"{text} and {more} more" if more else text
 
 
 async def sick(cluster: Cluster) -> list[Sick]:

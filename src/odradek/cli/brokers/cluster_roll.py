@@ -14,8 +14,9 @@ from typing import Final
 
 import click
 
-from odradek.cli.brokers.cluster_health import WARNINGS, Sick, sick
+from odradek.cli.brokers.cluster_health import WARNINGS, sick
 from odradek.cli.brokers.restart_order import order_of
+from odradek.cli.brokers.sick import Sick
 from odradek.cli.reaching.talking import talk
 from odradek.cli.showing.printing import show
 from odradek.cli.showing.progress import REST_SECONDS_MAX, Pace

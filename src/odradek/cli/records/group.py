@@ -15,7 +15,7 @@ from odradek.cli.reaching.naming import (
     topic_named,
 )
 from odradek.cli.reaching.talking import talk
-from odradek.cli.records import group_reset
+from odradek.cli.records import group_member, group_reset
 from odradek.cli.showing.confirming import confirm
 from odradek.cli.showing.printing import is_terminal, print_json, show_outcomes, show_table, tell
 from odradek.cli.words.failing import Failed
@@ -69,6 +69,7 @@ def command() -> None:
 
 
 command.add_command(group_reset.reset_offsets)
+command.add_command(group_member.remove_member)
 
 
 @command.command(name="list")

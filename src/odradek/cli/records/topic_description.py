@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import click
 
-from odradek.cli.brokers.cluster_health import Sick, leaderless
+from odradek.cli.brokers.sick import Sick
 from odradek.cli.reaching.naming import TOPIC, topics_named
 from odradek.cli.reaching.talking import talk
 from odradek.cli.showing.aligning import GAP, LINE
@@ -128,7 +128,7 @@ async def _topics(
     try:
         topics = await topics_named(cluster, names, internal=internal)
     except Failed:
-        why = await leaderless(cluster)
+        why = await _leaderless(cluster)
         unknown = {name for it in why for name in it.partitions if name in names}
         if not unknown:
             raise
@@ -136,12 +136,18 @@ async def _topics(
         topics = await topics_named(cluster, known, internal=internal) if known else []
         topics += [MetadataResponseTopic(ErrorCode.NONE, it) for it in sorted(unknown)]
     if why is None and any(map(_lacks_some, topics)):
-        why = await leaderless(cluster)
+        why = await _leaderless(cluster)
     for topic in topics:
         numbers = {it.partition_index for it in topic.partitions}
         more = {at for it in why or () for at in it.partitions.get(topic.name or "", ())} - numbers
         topic.partitions = [*topic.partitions, *map(_without_state, sorted(more))]
     return topics, why
+
+
+async def _leaderless(cluster: Cluster) -> list[Sick]:
+    from odradek.cli.brokers.cluster_health import leaderless  # brings much along, seldom needed
+
+    return await leaderless(cluster)
 
 
 def _lacks_some(topic: MetadataResponseTopic) -> bool:
@@ -169,7 +175,7 @@ async def _offsets(
     found = await offsets_told_now(cluster, led, timestamp)
     left = [it for it in led if it not in found]
     if left:
-        why = await leaderless(cluster) if why is None else why
+        why = await _leaderless(cluster) if why is None else why
         for it in left:
             if any(it.partition in sick.partitions.get(it.topic, ()) for sick in why):
                 led[it].leader_id = NO_BROKER

@@ -1,17 +1,20 @@
 """`odradek transaction`: transactions at coordinators and in partitions, and those that hang."""
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import click
 
+from odradek.cli.brokers.sick import spans
 from odradek.cli.reaching.naming import TOPIC, brokers_that_answer, end_if_unreadable, topics_named
 from odradek.cli.reaching.talking import talk
 from odradek.cli.showing.cells import Moment
 from odradek.cli.showing.confirming import confirm
-from odradek.cli.showing.printing import show_outcomes, show_table
+from odradek.cli.showing.printing import is_terminal, show_outcomes, show_table
 from odradek.cli.words.failing import FAILED, Failed
 from odradek.cli.words.grammar import DestroyingVerb, Noun
 from odradek.cli.words.numbers import Whole
+from odradek.cli.words.options import options
 from odradek.cli.words.states import state_option
 from odradek.client.admin import transactions
 from odradek.client.admin.transactions import Listed, ListedTransactions, Looked, OpenTransaction
@@ -99,12 +102,19 @@ def describe(*, names: tuple[str, ...]) -> None:
                     state.transaction_state,
                     state.transaction_timeout_ms,
                     None if started < 0 else Moment(started),
-                    " ".join(f"{it.topic}-{at}" for it in state.topics for at in it.partitions),
+                    where({it.topic: it.partitions for it in state.topics}),
                 )
             )
         return rows
 
     show_table(DESCRIBED, talk(ask))
+
+
+def where(partitions: Mapping[str, Sequence[int]]) -> str:
+    """All of them for a script; runs of numbers for people: there may be hundreds."""
+    if options().as_json or not is_terminal():
+        return " ".join(f"{topic}-{at}" for topic, them in partitions.items() for at in them)
+    return ", ".join(f"{topic}: {spans(them)}" for topic, them in partitions.items())
 
 
 @command.command()

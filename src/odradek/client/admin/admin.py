@@ -39,6 +39,7 @@ from odradek.wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from odradek.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from odradek.wire.messages.list_groups import ListedGroup, ListGroupsRequest
 from odradek.wire.messages.offset_delete import (
     OffsetDeleteRequest,
@@ -244,6 +245,15 @@ async def delete_group(cluster: Cluster, group: str) -> None:
     """Forgets a group that has no members."""
     answer = await cluster.ask_coordinator(group, DeleteGroupsRequest([group]))
     (row,) = answer.results
+    check(row.error_code)
+
+
+async def remove_member(cluster: Cluster, group: str, member: str, instance: str | None) -> None:
+    """Takes a member out of its group, as if it had left."""
+    members = [MemberIdentity(member, instance, "removed by an operator")]
+    answer = await cluster.ask_coordinator(group, LeaveGroupRequest(group, members=members))
+    check(answer.error_code)
+    (row,) = answer.members
     check(row.error_code)
 
 
