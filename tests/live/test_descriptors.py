@@ -53,3 +53,18 @@ def test_pages_answer_when_clients_have_taken_all_descriptors(
         assert broker.log().count("connections.wait") == 1
     odradek("produce", "orders", said=b"a\n")
     assert odradek("consume", "orders", "-e").out == "a\n"
+
+
+def test_health_names_a_broker_that_soon_has_no_descriptors(
+    cluster: LiveCluster, odradek: Shell
+) -> None:
+    """Before clients are kept out: health is one of them."""
+    broker, many = cluster.brokers[1], 2 * LIMIT
+    resource.prlimit(broker.pid, resource.RLIMIT_NOFILE, (many, many))
+    assert "too many open files" not in odradek.run("cluster", "health").out
+    host, _, port = broker.bootstrap.partition(":")
+    with ExitStack() as crowd:
+        for _ in range(many * 81 // 100):
+            crowd.enter_context(socket.create_connection((host, int(port)), timeout=10))
+        named = f"files open, of {many} that it may; odradek broker clients 1"
+        eventually(lambda: named in odradek.run("cluster", "health").out, what="it is named")

@@ -46,6 +46,13 @@ def test_alert_and_health_mean_the_same_by_nearly_full() -> None:
     assert share in text
 
 
+def test_alert_and_health_mean_the_same_by_too_many_open_files() -> None:
+    """Who is woken by the one asks the other."""
+    text = (tools.ROOT / "deploy" / "prometheus" / "alerts.yml").read_text()
+    assert f"process_open_fds / process_max_fds > {cluster_health.FILES_SHARE}" in text
+    assert cluster_health.FILES_MOSTLY_OPEN in cluster_health.WARNINGS
+
+
 def test_alert_and_health_mean_the_same_by_often() -> None:
     """The alert counts each move twice: one broker is not the controller any more, another is."""
     text = (tools.ROOT / "deploy" / "prometheus" / "alerts.yml").read_text()

@@ -19,6 +19,7 @@ from odradek.client.admin.operations import Wanted, operate
 from odradek.client.admin.placement import NOTHING_MOVES, Ongoing, reassignments_if_known
 from odradek.client.cluster import Cluster
 from odradek.model.admin_operations import (
+    BROKER_HOST,
     CERTIFICATES_DESCRIBE,
     CLUSTER_HEALTH,
     CONTROLLER_PLACEMENT,
@@ -67,6 +68,9 @@ FOLLOWS: Final = re.compile(
 REFUSES_NEXT: Final = (
     "start the brokers of its other replicas, else runbook A coordinator that refuses"
 )
+FILES_MOSTLY_OPEN: Final = "too many open files"
+FILES_SHARE: Final = 0.8
+"""More of those that a process may open are too many, for the alert as well."""
 CERTIFICATE_ENDS: Final = "certificate ends soon"
 MOVES_OFTEN: Final = "controller moves often"
 MOVES_MAX: Final = 4
@@ -82,6 +86,7 @@ WARNINGS: Final = frozenset(
         DISK_MAY_FAIL,
         DISK_NEARLY_FULL,
         CERTIFICATE_ENDS,
+        FILES_MOSTLY_OPEN,
         MOVE_STANDS,
         DIR_MOVE_STANDS,
         MOVES_OFTEN,
@@ -284,7 +289,8 @@ async def _sick_broker(cluster: Cluster, broker: BrokerId) -> list[Sick] | str:
             refusing = await _coordinators_that_refuse(cluster, broker)
             apart = await _leaders_out_of_reach(cluster, broker)
             moves = await _moves_that_stand(cluster, broker)
-            return [*dirs, *refusing, *apart, *ends, *moves]
+            files = await _open_files(cluster, broker)
+            return [*dirs, *refusing, *apart, *ends, *moves, *files]
     except (BrokerError, TimeoutError) as error:
         return silence(error)
 
@@ -351,6 +357,20 @@ async def _certificates_to_renew(cluster: Cluster, broker: BrokerId) -> list[Sic
         for it in found
         if it["soon"]
     ]
+
+
+async def _open_files(cluster: Cluster, broker: BrokerId) -> list[Sick]:
+    """Before connections have to wait: then health would not be answered either."""
+    wanted = Wanted(BROKER_HOST, resource=str(broker), broker=broker)
+    try:
+        figures = (await operate(cluster, wanted))["figures"]
+    except UnsupportedVersion:
+        return []
+    count, most = figures.get("process_open_fds", 0), figures.get("process_max_fds", 0)
+    if count <= most * FILES_SHARE:
+        return []
+    text = f"broker {broker} has {count} files open, of {most} that it may"
+    return [Sick(f"{text}; odradek broker clients {broker}", FILES_MOSTLY_OPEN)]
 
 
 async def _coordinators_that_refuse(cluster: Cluster, broker: BrokerId) -> list[Sick]:
