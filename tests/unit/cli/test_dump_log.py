@@ -5,6 +5,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
+from odradek.cli.kafka.dump_log import command as kafka_dump_log
 from odradek.cli.records.dump_log import command
 from odradek.coordinator.decision import Entry
 from odradek.coordinator.transactions.codec import encode
@@ -98,6 +99,17 @@ def test_behind_a_length_that_leads_nowhere_nothing_can_be_read(tmp_path: Path) 
     assert shown[1]["corrupt_at"] == second
     assert shown[1]["bytes"] == log.stat().st_size - second
     assert len(shown) == 2
+
+
+def test_kafkas_script_marks_a_corrupt_batch_and_goes_on(tmp_path: Path) -> None:
+    """It called all that is behind it invalid bytes at the end of the file."""
+    log, second = spoiled(tmp_path, 65)
+    said = CliRunner().invoke(kafka_dump_log, ["--files", str(log), "--print-data-log"]).output
+    batches = [line for line in said.splitlines() if line.startswith("baseOffset: ")]
+    assert [line.endswith("isvalid: true") for line in batches][:3] == [True, False, True]
+    assert f" position: {second} " in batches[1]
+    assert "invalid bytes" not in said
+    assert "payload: 2" in said
 
 
 def test_it_reads_as_text_too(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ from odradek.model.admin_operations import (
     MOVES_DESCRIBE,
     AdminOperation,
 )
+from odradek.model.counting import counted
 from odradek.model.errors import BrokerError, ErrorCode, UnsupportedVersion
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.moments import moment_text
@@ -369,7 +370,7 @@ async def _open_files(cluster: Cluster, broker: BrokerId) -> list[Sick]:
     count, most = figures.get("process_open_fds", 0), figures.get("process_max_fds", 0)
     if count <= most * FILES_SHARE:
         return []
-    text = f"broker {broker} has {count} files open, of {most} that it may"
+    text = f"broker {broker} has {counted(count, 'file')} open, of {most} that it may"
     return [Sick(f"{text}; odradek broker clients {broker}", FILES_MOSTLY_OPEN)]
 
 

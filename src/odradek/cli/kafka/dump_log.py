@@ -9,13 +9,15 @@ from odradek.cli.kafka.script import Script
 from odradek.cli.records.dump_log import is_known, rows
 from odradek.cli.words.record_texts import DECODERS, Decoder, plain_texts
 from odradek.model.errors import CorruptBatch
+from odradek.model.limits import BATCH_HEADER_BYTES
 from odradek.model.names import GROUP_METADATA_TOPIC, TRANSACTION_STATE_TOPIC
-from odradek.records.batch import BatchHeader, TimestampType
+from odradek.ports import File
+from odradek.records.batch import BatchHeader, TimestampType, read_header
 from odradek.records.record import Record, read_records
 from odradek.runtime.doors.disk import SystemDisk
 from odradek.storage.errors import CorruptFile
 from odradek.storage.files import names
-from odradek.storage.segments.scan import walk_batches
+from odradek.storage.segments.scan import behind, walk_batches
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 
@@ -82,18 +84,40 @@ def _dump(path: Path, decoder: Decoder | None, *, deep: bool) -> None:
             click.echo(f"{path} is empty.")
         return
     click.echo(f"Log starting offset: {segment.base_offset}")
-    file = SystemDisk(str(path.parent)).open(path.name)
-    for position, header, batch in walk_batches(file, str(path), 0, path.stat().st_size):
-        click.echo(_batch(header, position))
-        if deep:
-            try:
-                for number, record in enumerate(read_records(batch, header)):
-                    click.echo(_record(header, record, number, decoder))
-            except CorruptBatch as error:
-                raise CorruptFile(str(path), position, str(error)) from None
+    file, size = SystemDisk(str(path.parent)).open(path.name), path.stat().st_size
+    position = 0
+    while position < size:
+        try:
+            for at, header, batch in walk_batches(file, str(path), position, size):
+                click.echo(_batch(header, at))
+                position = at + header.size
+                if deep:
+                    _show_records(header, batch, decoder)
+        except CorruptFile as error:
+            position = _behind_corrupt(file, error, size)
 
 
-def _batch(it: BatchHeader, position: int) -> str:
+def _behind_corrupt(file: File, error: CorruptFile, size: int) -> int:
+    """It is shown with its header alone; raises where its length leads nowhere."""
+    position = behind(file, error.path, error.position, size)
+    if position is None:
+        raise error
+    header = read_header(file.read(BATCH_HEADER_BYTES, error.position), 0)
+    click.echo(_batch(header, error.position, is_valid=False))
+    return position
+
+
+def _show_records(header: BatchHeader, batch: memoryview, decoder: Decoder | None) -> None:
+    try:
+        for number, record in enumerate(read_records(batch, header)):
+            click.echo(_record(header, record, number, decoder))
+    except CorruptBatch as error:
+        click.echo(
+            f"odradek: offsets {header.base_offset} to {header.last_offset}: {error}", err=True
+        )
+
+
+def _batch(it: BatchHeader, position: int, *, is_valid: bool = True) -> str:
     time = _time(it)
     last = it.base_sequence + it.record_count - 1 if it.base_sequence >= 0 else it.base_sequence
     return (
@@ -103,7 +127,7 @@ def _batch(it: BatchHeader, position: int) -> str:
         f"isTransactional: {_word(it.is_transactional)} isControl: {_word(it.is_control)} "
         f"deleteHorizonMs: OptionalLong.empty position: {position} "
         f"{time}: {it.max_timestamp} size: {it.size} magic: 2 "
-        f"compresscodec: {CODECS[it.codec]} crc: {it.crc} isvalid: true"
+        f"compresscodec: {CODECS[it.codec]} crc: {it.crc} isvalid: {_word(is_valid)}"
     )
 
 
