@@ -43,6 +43,9 @@ ON_A_WHOLE_CLUSTER: Final = (
     "cluster health",
     "cluster restart-order",
     "broker clients 3",
+    "group describe",
+    "group list --state PreparingRebalance",
+    "transaction hanging",
     "logdirs describe",
     "logdirs partitions",
     "logdirs balance",
@@ -70,6 +73,7 @@ IN_OTHER_STATES: Final = {
     "check FILE": "tests/unit/cli/test_check.py",
     "check server.properties --drop DIR": "tests/unit/runtime",
     "cluster roll --command 'ssh {host} systemctl restart odradek'": "tests/live/test_rolling.py",
+    "group remove-member": "tests/compat/test_cli_groups.py",
     "dump-log": "tests/unit/cli/test_dump_log.py",
     "logdirs move --throttle": "tests/live/test_throttles.py",
     "logdirs replace DIR --broker N": "tests/live/test_runbooks.py",  # a runbook's as well
