@@ -25,6 +25,7 @@ OF_CLIENTS: Final = frozenset({EntityType.USERS, EntityType.CLIENTS, EntityType.
 """What has credentials and quotas, and no settings of the broker."""
 
 BrokerWatcher = Callable[[tuple[BrokerSetting[object], ...]], None]
+ClientListener = Callable[[Entity, Mapping[str, str]], None]
 log = structlog.get_logger()
 
 
@@ -44,13 +45,16 @@ class SettingsSource(Protocol):
 class Settings:
     """All that this broker acts on."""
 
-    def __init__(self, static: BrokerConfig) -> None:
+    def __init__(
+        self, static: BrokerConfig, on_client: ClientListener = lambda _entity, _texts: None
+    ) -> None:
+        """`on_client`: who hears of quotas of a user or a client id."""
         self.broker = static
         self.passwords = Passwords(static)
         self.me = NO_BROKER  # until it has its number
         self.broker_watchers: list[BrokerWatcher] = []
         self.topic_watchers: list[Callable[[str], None]] = []
-        self.client_watchers: list[Callable[[Entity, Mapping[str, str]], None]] = []
+        self._tell_client = on_client
         self.unreadable: dict[Entity, str] = {}  # why those in the tree are not known
         self._overrides: dict[Entity, Mapping[str, str]] = {}
         self._written_at: dict[Entity, int] = {}  # the transactions that wrote them (mzxid)
@@ -105,7 +109,7 @@ class Settings:
                 log.warning("broker.setting_ignored", reason=fault)
             self._on_broker(broker=revealed)
         elif entity.type in OF_CLIENTS:
-            self._on_client(entity, texts)
+            self._tell_client(entity, texts)
 
     def on_unreadable(self, entity: Entity, why: str) -> None:
         """What was known holds on; where nothing was, no record of a topic is deleted."""
@@ -136,7 +140,7 @@ class Settings:
             if entity.name not in kept:
                 self._overrides.pop(entity)
                 self._written_at.pop(entity, None)
-                self._on_client(entity, {})
+                self._tell_client(entity, {})
 
     def forget_topic(self, name: str) -> None:
         """The topic is gone."""
@@ -156,10 +160,6 @@ class Settings:
             self._topics.pop(name, None)
         for watcher in self.topic_watchers:
             watcher(name)
-
-    def _on_client(self, entity: Entity, texts: Mapping[str, str]) -> None:
-        for watcher in self.client_watchers:
-            watcher(entity, texts)
 
     def _on_broker(
         self, *, cluster: Mapping[str, str] | None = None, broker: Mapping[str, str] | None = None

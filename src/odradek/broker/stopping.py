@@ -10,15 +10,12 @@ import asyncio
 from collections.abc import Awaitable
 from contextlib import suppress
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
 import structlog
 
-from odradek.broker.control.broker_session import BrokerSession
 from odradek.broker.control.controlled_shutdown import give_up_leaderships
-from odradek.broker.dispatch import Dispatch
-from odradek.broker.fetching.replica_fetchers import ReplicaFetchers
-from odradek.broker.services import Services
+from odradek.broker.parts import Parts
 from odradek.broker.timers import Timer
 from odradek.model.units import SECOND, Millis
 from odradek.zookeeper.client.states import Status
@@ -33,21 +30,13 @@ REQUESTS_LOOK: Final = Millis(10)
 log = structlog.get_logger()
 
 
-class Parts(NamedTuple):
-    """Of a broker that has started, as far as its end is concerned with them."""
-
-    services: Services
-    dispatch: Dispatch
-    fetchers: ReplicaFetchers
-    coordination: BrokerSession
-
-
 class Stopping:
     """The end of one broker; a line each second says what it waits for."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._services = parts.services
+        self._session = parts.ground.session
         self._clock = parts.services.doors.clock
         self._begun = self._clock.monotonic()
         self._waits_for = ""
@@ -55,7 +44,7 @@ class Stopping:
 
     async def run(self) -> None:
         """Returns once everything is closed but the connections of clients."""
-        services, (_, dispatch, fetchers, coordination) = self._services, self._parts
+        services, dispatch, session = self._services, self._parts.dispatch, self._session
         log.info("broker.stopping", broker=services.broker_id)
         self._remind_later()
         self._waits_for = "others to take over"
@@ -68,14 +57,14 @@ class Stopping:
         services.transactions.close()
         await self._finish_requests()
         dispatch.give_up()
-        fetchers.close()
-        coordination.stop_registering()
+        services.replica_fetchers.close()
+        session.stop_registering()
         self._waits_for = "log dirs"
         await services.replicas.close(services.cluster.broker_epoch)
         services.controller.resign()
         self._waits_for = "the end of the ZooKeeper session"
         with suppress(TimeoutError):
-            await coordination.close()
+            await session.close()
 
     def _remind_later(self) -> None:
         """Once a second, until all timers are closed."""
@@ -108,7 +97,7 @@ class Stopping:
         """It begins anew as long as ZooKeeper is there."""
         if patience.expired():
             return
-        if self._parts.coordination.client.status is Status.CONNECTED:
+        if self._session.client.status is Status.CONNECTED:
             now = asyncio.get_running_loop().time()
             patience.reschedule(now + ZOOKEEPER_PATIENCE / SECOND)
         at = Millis(self._clock.monotonic() + ZOOKEEPER_LOOK)

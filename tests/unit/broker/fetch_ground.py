@@ -148,6 +148,10 @@ class Reading:
             self.gone.append,
         )
         self.fetches = Fetches(deps, FetchSessions(SeededRandom(1, "sessions"), 10))
+        roles = replicas.roles
+        roles.on_epoch += [self.fetches.on_role]
+        roles.on_following += [self.fetches.on_role]
+        self.cluster.watchers += [self.fetches.on_metadata]
         self.know(1, 2, 3)
 
     def on_corrupt(self, log: PartitionLog, corrupt: CorruptAt) -> None:

@@ -222,6 +222,9 @@ def live(ground: Ground, talk: Talk, known: Known | None = None, *, cleanly: boo
                 machine.clock, desk.timers, tasks, replicas, lambda: desk.may_answer
             )
             desk.groups = GroupCoordinator(ground.settings, cluster, machine.random, deps)
+            cluster.watchers += [desk.groups.on_image]
+            replicas.roles.on_elected += [desk.groups.on_elected]
+            replicas.roles.on_resigned += [desk.groups.on_resigned]
             await talk(desk)
             desk.groups.close()
 

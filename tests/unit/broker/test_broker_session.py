@@ -60,7 +60,7 @@ class SessionStage:
             "zookeeper:2181", doors, Settings(config), self.cluster, is_given_up=lambda: False
         )
         session.on_session_over.append(lambda: self.told.append(f"over, {self.is_there()}"))
-        session.on_tree_changed = self._on_tree_changed
+        session.on_tree_changed.append(self._on_tree_changed)
         at = Endpoint("PLAINTEXT", "broker", 9_092, SecurityProtocol.PLAINTEXT)
         async with asyncio.TaskGroup() as tasks:
             await session.connect(tasks)

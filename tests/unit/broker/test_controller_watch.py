@@ -39,7 +39,9 @@ class Stage:
 
         doors = machine.network, machine.clock
         on_process = OnProcess(gone, self.there.append)
-        await ControllerWatch(self.cluster, doors, LISTENER, on_process).run()
+        watch = ControllerWatch(self.cluster, doors, LISTENER, on_process)
+        self.cluster.watchers += [watch.on_image]
+        await watch.run()
 
     def run(self, millis: int) -> None:
         """Time passes."""

@@ -41,7 +41,13 @@ class Stage:
         self.ground, self.replicas = ground, replicas
         resignations = Resignations(replicas, ground.cluster, lambda: None)
         self.full_disks = FullDisks(replicas, ground.cluster, resignations, lambda: self.is_heard)
-        self.full_disks.on_room = self.fetches.append
+        self.full_disks.on_room += [self.fetches.append]
+        replicas.on_dir_failed += [self.full_disks.on_dir_failed]
+        replicas.logs.on_measuring += [self.full_disks.wanted_room]
+        replicas.logs.on_measured += [self.full_disks.on_measured]
+        for appends in replicas.logs.appends.values():
+            appends.on_full += [self.full_disks.on_full]
+        ground.cluster.watchers += [resignations.on_metadata]
         self.epoch = 0
         self.live: tuple[BrokerId, ...] = (ME, *OTHERS)
 

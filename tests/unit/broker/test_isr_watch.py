@@ -40,7 +40,8 @@ def test_many_leaders_hear_of_a_broker(monkeypatch: pytest.MonkeyPatch) -> None:
         cluster.me = ME
         me, other = Broker(ME, ()), Broker(OTHER, (), epoch=LIFE)
         live(cluster, me)
-        IsrWatch(replicas, cluster, g.settings, g.machine.clock)
+        watch = IsrWatch(replicas, g.settings, g.machine.clock)
+        cluster.watchers += [watch.on_metadata]
         leadership = Leadership(*word().leadership[:2], (ME, OTHER), (ME,))
         states = [word(orders(it))._replace(leadership=leadership) for it in range(LEADERS)]
         assert not await replicas.apply_leader_and_isr(states)

@@ -7,8 +7,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from odradek.broker.jobs import drained
+from odradek.broker.partitions.corrupt_replicas import CorruptReplicas
 from odradek.broker.partitions.log_maintenance import LogMaintenance
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.resignations import Resignations
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import Offset
 from odradek.records.build import build_batch
@@ -46,7 +48,7 @@ def test_a_log_that_is_deleted_while_a_round_is_under_way_is_left_alone(policy: 
         await replicas.apply_leader_and_isr([word(partition) for partition in MANY])
         async with asyncio.TaskGroup() as tasks:
             clock = ground.machine.clock
-            running = LogMaintenance(replicas, ground.settings, clock).start(tasks)
+            running = LogMaintenance(replicas, ground.settings, clock, tasks).start()
             await asyncio.sleep(0.99)
             running += [tasks.create_task(be_slow(it)) for it in replicas.logs.workers.values()]
             await replicas.stop(dict.fromkeys(MANY[12:], GONE))
@@ -81,8 +83,11 @@ def test_a_log_that_cannot_be_compacted_keeps_no_other_from_it() -> None:
         disk = ground.machine.disk(home.name.rpartition("/")[2])
         disk.flip("rotten-0/00000000000000000000.log", 100, 3)
         before = replicas.led(sound).log.size
+        resignations = Resignations(replicas, ground.cluster, lambda: None)
+        sick = CorruptReplicas(replicas, ground.cluster, resignations, lambda _: None)
+        replicas.logs.on_corrupt_file += [sick.on_corrupt_file]
         async with asyncio.TaskGroup() as tasks:
-            running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock, tasks).start()
             with capture_logs() as events:
                 await asyncio.sleep(5)
             for task in running:
@@ -109,7 +114,7 @@ def test_no_compaction_begins_in_a_log_that_is_about_to_be_cut() -> None:
         found = replicas.led(ORDERS).log
         appender = Appender(replicas.led(ORDERS))
         async with asyncio.TaskGroup() as tasks:
-            running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock, tasks).start()
             running += [tasks.create_task(be_slow(it)) for it in replicas.logs.workers.values()]
             with capture_logs() as events:
                 for number in range(90):
@@ -142,7 +147,7 @@ def test_a_segment_that_begins_while_retention_looks_is_not_missed() -> None:
         worker = replicas.logs.worker_of(found)
         assert isinstance(worker, SimulatedWorker)
         async with asyncio.TaskGroup() as tasks:
-            running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock, tasks).start()
             for _ in range(8):
                 pausing(ground.machine, "stat", path="orders-0/*.log")
                 worker.hang()
@@ -172,7 +177,7 @@ def test_a_start_that_was_looked_for_before_a_truncation_is_void() -> None:
             appender.append(timeless("a" * 400))
             await asyncio.sleep(0.01)
         async with asyncio.TaskGroup() as tasks:
-            running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock, tasks).start()
             await replicas.apply_leader_and_isr([word(epoch=1, leader=BrokerId(2))])
             paused = pausing(ground.machine, "stat", path="orders-0/*.log")
             await asyncio.sleep(3)
@@ -208,7 +213,7 @@ def test_retention_makes_room_on_a_full_disk(kept: int) -> None:
         disk = ground.machine.disk(found.folder.disk.name.rpartition("/")[2])
         disk.faults.capacity = disk.used
         async with asyncio.TaskGroup() as tasks:
-            running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock, tasks).start()
             await asyncio.sleep(3)
             for task in running:
                 task.cancel()
@@ -243,7 +248,7 @@ def test_retention_frees_a_full_disk_of_an_active_segment() -> None:
         disk = ground.machine.disk(found.folder.disk.name.rpartition("/")[2])
         disk.faults.capacity = disk.used
         async with asyncio.TaskGroup() as tasks:
-            running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock, tasks).start()
             await asyncio.sleep(5)
             for task in running:
                 task.cancel()
@@ -306,7 +311,7 @@ def test_what_an_earlier_life_has_left_to_delete_goes_at_once() -> None:
     async def second(replicas: ReplicaManager) -> None:
         assert names()
         async with asyncio.TaskGroup() as tasks:
-            running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock, tasks).start()
             await asyncio.sleep(0.5)
             for task in running:
                 task.cancel()

@@ -46,6 +46,7 @@ def test_an_older_image_does_not_end_a_resignation() -> None:
 
     async def talk(replicas: ReplicaManager) -> None:
         resignations = Resignations(replicas, ground.cluster, lambda: reports.append(None))
+        ground.cluster.watchers += [resignations.on_metadata]
         told(ground, ORDERS, 2, OTHER)
         await outcome(replicas, asked(3, ME))
         resignations.resign(replicas.led(ORDERS))
@@ -68,6 +69,7 @@ def test_where_none_may_lead_it_is_asked_again() -> None:
 
     async def talk(replicas: ReplicaManager) -> None:
         resignations = Resignations(replicas, ground.cluster, lambda: None)
+        ground.cluster.watchers += [resignations.on_metadata]
         await outcome(replicas, asked(3, ME))
         told(ground, ORDERS, 3, ME)
         resignations.resign(replicas.led(ORDERS))
@@ -84,6 +86,7 @@ def test_a_topic_that_is_gone_keeps_nothing_offline() -> None:
 
     async def talk(replicas: ReplicaManager) -> None:
         resignations = Resignations(replicas, ground.cluster, lambda: None)
+        ground.cluster.watchers += [resignations.on_metadata]
         await outcome(replicas, asked(3, ME))
         told(ground, ORDERS, 3, ME)
         resignations.resign(replicas.led(ORDERS))

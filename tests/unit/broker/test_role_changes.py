@@ -64,6 +64,15 @@ def error_of(replicas: ReplicaManager, partition: TopicPartition) -> type[Except
     return None
 
 
+def watch_whole_logs(replicas: ReplicaManager, cluster: MetadataCache) -> None:
+    """As a broker does."""
+    watch = WholeLogs(replicas, cluster)
+    replicas.roles.on_elected += [watch.on_elected]
+    replicas.roles.on_following += [watch.on_following]
+    replicas.roles.on_unfollowed += [watch.on_unfollowed]
+    cluster.watchers += [watch.on_metadata]
+
+
 def test_a_dir_that_hangs_holds_up_no_request_for_another() -> None:
     """The answer waits a while for the dir that hangs, once; the other partition is led at once."""
 
@@ -227,7 +236,7 @@ def test_a_log_that_has_joined_as_what_it_is_leads_before_it_has_heard_so() -> N
         await replicas.apply_leader_and_isr([word()])
 
     async def second(replicas: ReplicaManager) -> None:
-        WholeLogs(replicas, MetadataCache())
+        watch_whole_logs(replicas, MetadataCache())
         found = replicas.dirs.get(ORDERS)
         assert found is not None
         found.unclean, found.incarnation = Unclean(Reason.CUT), ANEW
@@ -249,7 +258,7 @@ def test_a_log_that_lost_records_does_not_lead_where_a_whole_one_may() -> None:
         await replicas.apply_leader_and_isr([word()])
 
     async def second(replicas: ReplicaManager) -> None:
-        WholeLogs(replicas, MetadataCache())
+        watch_whole_logs(replicas, MetadataCache())
         found = replicas.dirs.get(ORDERS)
         assert found is not None
         found.unclean, found.incarnation = Unclean(Reason.CUT), ANEW
@@ -290,7 +299,7 @@ def test_logs_that_are_whole_together_are_noted_with_one_write(
         await replicas.apply_leader_and_isr(states)
 
     async def second(replicas: ReplicaManager) -> None:
-        WholeLogs(replicas, MetadataCache())
+        watch_whole_logs(replicas, MetadataCache())
         dirs = set()
         for found in list(replicas.dirs):
             found.unclean, found.incarnation = Unclean(Reason.CUT), ANEW
@@ -322,7 +331,7 @@ def test_a_log_that_lost_records_is_whole_when_its_replica_is_in_sync_again() ->
     async def second(replicas: ReplicaManager) -> None:
         cluster = MetadataCache()
         cluster.me = ME
-        WholeLogs(replicas, cluster)
+        watch_whole_logs(replicas, cluster)
         found = replicas.dirs.get(ORDERS)
         assert found is not None
         found.unclean, found.incarnation = Unclean(Reason.CUT), ANEW
@@ -351,7 +360,7 @@ def test_a_log_in_doubt_joins_in_the_moment_in_which_it_takes_another_dir(*, lea
     async def second(replicas: ReplicaManager) -> None:
         cluster = MetadataCache()
         cluster.me = ME
-        WholeLogs(replicas, cluster)
+        watch_whole_logs(replicas, cluster)
         found = replicas.dirs.get(ORDERS)
         assert found is not None
         found.unclean = Unclean(Reason.MAYBE_OLDER)
@@ -379,7 +388,7 @@ def test_a_log_that_lost_records_is_not_whole_because_its_replica_is_elected() -
     async def second(replicas: ReplicaManager) -> None:
         cluster = MetadataCache()
         cluster.me = ME
-        WholeLogs(replicas, cluster)
+        watch_whole_logs(replicas, cluster)
         found = replicas.dirs.get(ORDERS)
         assert found is not None
         found.unclean, found.incarnation = Unclean(Reason.CUT), ANEW

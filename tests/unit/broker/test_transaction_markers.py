@@ -65,9 +65,11 @@ class Floor:
             self.known, *ways, timers, tasks, self.there, self._local, lambda: self.level
         )
         self.markers = TransactionMarkers(deps)
-        self.markers.on_marked = lambda place, it, partitions: self.done.append(
-            (place, it.transactional_id, sorted(partitions))
-        )
+        self.markers.on_marked += [
+            lambda place, it, partitions: self.done.append(
+                (place, it.transactional_id, sorted(partitions))
+            )
+        ]
         self.lead(SECOND, SECOND, THIRD)
 
     async def _local(self, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:

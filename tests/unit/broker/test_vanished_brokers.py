@@ -40,6 +40,7 @@ class Stage:
         async with asyncio.TaskGroup() as tasks:
             doors = machine.network, machine.clock
             self.vanished = VanishedBrokers(self.cluster, doors, PLAINTEXT, tasks)
+            self.cluster.watchers += [self.vanished.on_image]
             on_end = self.vanished.watch(OTHER, self.process.address)
             connection = Connection(machine.clock, self.process.address, "b1", on_end)
             await connection.open(machine.network)

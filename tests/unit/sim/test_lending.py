@@ -87,7 +87,7 @@ def test_retention_leaves_alone_a_log_that_is_being_cut() -> None:
         (row, _) = rows = pausing(ground.machine, "truncate", path="orders-0/*.log")
         row.pause = rows[1].pause = 5_000_000
         async with asyncio.TaskGroup() as tasks:
-            running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock, tasks).start()
             await asyncio.sleep(0.5)
             await replicas.logs.truncate(found, Offset(1))
             await asyncio.sleep(2)

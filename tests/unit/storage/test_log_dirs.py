@@ -516,7 +516,7 @@ def test_who_listens_hears_of_a_failure_at_once() -> None:
     """Once for each dir: a failure is an event, nobody has to ask for it."""
     h = Host(2)
     heard: list[str] = []
-    h.dirs.failures.on_failed = lambda: heard.extend(name for name, _ in h.dirs.failures.take())
+    h.dirs.failures.on_failed += [lambda: heard.extend(name for name, _ in h.dirs.failures.take())]
     for name in ("disk-1", "disk-1", "disk-0"):
         h.dirs.failures.report(name, OSError("gone"))
     assert heard == ["disk-1", "disk-0"]

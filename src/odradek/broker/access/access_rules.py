@@ -53,7 +53,7 @@ class AccessRules:
 
     def __init__(self, client: ZooKeeperClient, decisions: Decisions) -> None:
         self.decisions = decisions
-        self.on_changed: Callable[[], None] = lambda: None
+        self.on_changed: list[Callable[[], None]] = []
         self._client = client
         self._one_at_a_time = asyncio.Lock()  # what is read later is no older
         self._changes_seen = dict.fromkeys(AclsChangeZnode.PARENTS, -1)
@@ -135,7 +135,11 @@ class AccessRules:
             elif isinstance(answer, KeeperError | MultiFailed):
                 raise answer
         if rows:
-            self.on_changed()
+            self._tell()
+
+    def _tell(self) -> None:
+        for changed in self.on_changed:
+            changed()
 
     def _take(self, pattern: Pattern, data: bytes | None) -> None:
         try:
@@ -164,7 +168,7 @@ class AccessRules:
                 for _ in range(TRIES_MAX):
                     before = await self._try(pattern, change)
                     if before is not None:
-                        self.on_changed()
+                        self._tell()
                         return before - change(before)
             except (KeeperError, MalformedZnode) as error:
                 raise NotWritten(f"{AclsZnode.path(pattern)}: {error}") from error

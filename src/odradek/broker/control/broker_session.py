@@ -104,8 +104,8 @@ class BrokerSession:
         session = Session(self._ensemble, doors.random, self._way.settings)
         self.client = ZooKeeperClient(session, self._way.network, doors.clock, self._on_news)
         self.on_change: list[Task] = []  # who looks at parts of the tree; in this order
-        self.on_watch: Callable[[str], None] = lambda _: None  # at once, in ZooKeeper's order
-        self.on_tree_changed: Callable[[frozenset[str]], None] = lambda _: None
+        self.on_watch: list[Callable[[str], None]] = []  # at once, in ZooKeeper's order
+        self.on_tree_changed: list[Callable[[frozenset[str]], None]] = []
         self.on_session_over: list[Callable[[], None]] = []
         self.has_looked = asyncio.Event()  # at everything, once
         self._is_given_up = is_given_up
@@ -196,7 +196,8 @@ class BrokerSession:
             changed = frozenset({ALL_PATHS})
         await self._take(self._stay_registered, changed)
         await self._take(self._report_failures, changed)
-        self.on_tree_changed(changed)
+        for tree_changed in self.on_tree_changed:
+            tree_changed(changed)
         for look in self.on_change:
             await self._take(look, changed)
         self.has_looked.set()
@@ -244,8 +245,7 @@ class BrokerSession:
 
     def _on_news(self, news: News) -> None:
         if isinstance(news, WatchEvent):
-            self.on_watch(news.path)
-            self._look_at(news.path)
+            self._on_watch(news.path)
         elif news.status is Status.EXPIRED:
             self._is_over = True
             for over in self.on_session_over:
@@ -254,8 +254,12 @@ class BrokerSession:
         elif news.status is Status.DISCONNECTED and news.reason != CLOSING:
             log.warning("zookeeper.interrupted", error=news.reason)
         elif news.status is Status.CONNECTED:
-            self.on_watch(ALL_PATHS)
-            self._look_at(ALL_PATHS)
+            self._on_watch(ALL_PATHS)
+
+    def _on_watch(self, path: str) -> None:
+        for watch in self.on_watch:
+            watch(path)
+        self._look_at(path)
 
     def _look_at(self, path: str) -> None:
         self._changed.add(path)
@@ -280,7 +284,7 @@ class BrokerSession:
             return
         await self._registration.keep(broker)
 
-    def report_log_dirs(self) -> None:
+    def report_log_dirs(self, _of: object = None) -> None:
         """A log dir has failed or was replaced: the controller is told, or once ZooKeeper is back.
 
         It asks for all replicas of this broker, and the answers say which are offline: so a replica

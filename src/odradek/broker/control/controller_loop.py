@@ -118,8 +118,6 @@ class ControllerLoop:
         self._changed: set[str] = set()  # paths of the one TreeChanged that waits
         self._has_some = asyncio.Event()
         self._tasks: asyncio.TaskGroup | None = None
-        settings.topic_watchers.append(lambda name: self.post(SettingsChanged(name)))
-        settings.broker_watchers.append(self._on_settings)
 
     # What happens is posted
 
@@ -155,7 +153,12 @@ class ControllerLoop:
         self.standing_by.on_gone(broker)
         self._put(_Item(ControllerChanged(broker)))
 
-    def _on_settings(self, changed: tuple[BrokerSetting[object], ...]) -> None:
+    def on_topic_settings(self, name: str) -> None:
+        """They are another for a topic."""
+        self.post(SettingsChanged(name))
+
+    def on_settings(self, changed: tuple[BrokerSetting[object], ...]) -> None:
+        """Of this broker, or of all."""
         self.post(SettingsChanged(None))
         if {rows.PREFERRED_CONTROLLER, rows.ALLOW_PREFERRED_CONTROLLER_FALLBACK} & {*changed}:
             self._put(_Item(ControllerChanged()))

@@ -54,9 +54,9 @@ class ControllerWatch:
         self._also: Collection[BrokerId] = ()
         self._changed = asyncio.Event()
         self._changed.set()
-        cluster.watchers.append(self._look)
 
-    def _look(self, _old: ClusterImage, _new: ClusterImage) -> None:
+    def on_image(self, _old: ClusterImage, _new: ClusterImage) -> None:
+        """Another may be the controller, or be somewhere else."""
         self._changed.set()
 
     def also(self, brokers: Collection[BrokerId]) -> None:

@@ -27,7 +27,6 @@ class DepartedBrokers:
         self._cluster = cluster
         self._clock = clock
         self._departed: dict[BrokerId, tuple[Broker, Millis]] = {}
-        cluster.watchers.append(self._on_image)
 
     def listed(self) -> list[Broker]:
         """Those that an answer of this moment names beside the live ones.
@@ -41,7 +40,8 @@ class DepartedBrokers:
         taken = {at for broker in self._cluster.image.brokers.values() for at in broker.endpoints}
         return [it for it, _ in self._departed.values() if taken.isdisjoint(it.endpoints)]
 
-    def _on_image(self, old: ClusterImage, new: ClusterImage) -> None:
+    def on_image(self, old: ClusterImage, new: ClusterImage) -> None:
+        """Some may have gone, or be there again."""
         until = Millis(self._clock.monotonic() + LISTED_MS)
         for number, broker in old.brokers.items():
             if number not in new.brokers:

@@ -48,7 +48,7 @@ class StandingBy:
         self, cluster: MetadataCache, clock: Clock, runner: StepRunner, policy: ControllerPolicy
     ) -> None:
         self.abstains: Abstains | None = None  # why it does not compete, while there is none
-        self.on_awaited: Callable[[Collection[BrokerId]], None] = lambda _: None
+        self.on_awaited: list[Callable[[Collection[BrokerId]], None]] = []
         self._elected: BrokerId | None = None
         self._ready: BrokerId | None = None
         self._cluster = cluster
@@ -127,7 +127,9 @@ class StandingBy:
         So does the return of those whose process has ended.
         """
         self._elected, self._ready = elected, ready
-        self.on_awaited([it for it in (elected, ready, *self._gone) if it is not None])
+        brokers = [it for it in (elected, ready, *self._gone) if it is not None]
+        for awaited in self.on_awaited:
+            awaited(brokers)
 
     # It gets ready
 

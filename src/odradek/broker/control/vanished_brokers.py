@@ -51,7 +51,6 @@ class VanishedBrokers:
         self._listener = listener
         self._tasks = tasks
         self._deaths: dict[BrokerId, object] = {}  # the one for which each has vanished
-        cluster.watchers.append(self._on_image)
 
     def watch(self, broker: BrokerId, at: Address) -> OnEnd:
         """What a connection to this broker calls at its end."""
@@ -126,7 +125,7 @@ class VanishedBrokers:
     def _left(self, end: Millis) -> Millis:
         return Millis(end - self._clock.monotonic())
 
-    def _on_image(self, old: ClusterImage, new: ClusterImage) -> None:
+    def on_image(self, old: ClusterImage, new: ClusterImage) -> None:
         """A next life of it may lead."""
         for broker in tuple(self._cluster.vanished):
             known = new.brokers.get(broker)

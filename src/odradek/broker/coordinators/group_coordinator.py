@@ -46,7 +46,6 @@ class GroupCoordinator(CoordinatorShell[GroupMachine]):
             rules.commit_timeout,
         )
         super().__init__(Coordinator(spec), _record_topic(settings), deps)
-        cluster.watchers.append(self._on_image)
 
     def list_groups(
         self, states: Collection[str], types: Collection[str]
@@ -76,7 +75,8 @@ class GroupCoordinator(CoordinatorShell[GroupMachine]):
         found = self._cluster.image.topics.get(topic)
         return None if found is None else found.topic_id
 
-    def _on_image(self, old: ClusterImage, new: ClusterImage) -> None:
+    def on_image(self, old: ClusterImage, new: ClusterImage) -> None:
+        """What was committed for topics that are gone is forgotten."""
         gone = topics_removed(old, new)
         if gone:
             self.everywhere(lambda machine, now: machine.forget_topics(gone, now))

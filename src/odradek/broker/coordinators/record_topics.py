@@ -223,8 +223,6 @@ class CoordinatorShell(Generic[M]):
         self._turns = asyncio.Lock()  # one partition is loaded at a time
         self._timer: Timer | None = None
         self._timer_at = Millis(0)
-        deps.replicas.roles.on_elected.append(self._on_elected)
-        deps.replicas.roles.on_resigned.append(self._on_resigned)
 
     # -- requests ------------------------------------------------------------------------------
 
@@ -305,7 +303,8 @@ class CoordinatorShell(Generic[M]):
 
     # -- leadership ----------------------------------------------------------------------------
 
-    def _on_elected(self, led: LeadingReplica) -> None:
+    def on_elected(self, led: LeadingReplica) -> None:
+        """If it is one of its topic, it is loaded."""
         if led.partition.topic == self._record_topic.topic:
             led.watchers.append(partial(self._on_high_watermark_of, led))
             self._begin_place(led)
@@ -323,7 +322,8 @@ class CoordinatorShell(Generic[M]):
         self._carry_out(None, effects)
         begin(self._deps.tasks, self._load(loaded))
 
-    def _on_resigned(self, partition: TopicPartition) -> None:
+    def on_resigned(self, partition: TopicPartition) -> None:
+        """If it is one of its topic, another coordinates what belongs to it."""
         if partition.topic == self._record_topic.topic:
             self._resign(partition.partition)
 

@@ -65,7 +65,6 @@ class TransactionCoordinator(CoordinatorShell[TransactionMachine]):
             lambda: settings.topic(TRANSACTION_STATE_TOPIC)[topic_rows.MAX_MESSAGE_BYTES],
         )
         super().__init__(Coordinator(spec), record_topic, deps, own.markers)
-        own.markers.on_marked = self._on_marked
 
     def ask_with_ids(
         self, pending: PendingRequest, part: tuple[str, Any], answered: Callable[[Any], None]
@@ -95,9 +94,8 @@ class TransactionCoordinator(CoordinatorShell[TransactionMachine]):
         for machine in self._core.machines():
             yield from machine.all.known.items()
 
-    def _on_marked(
-        self, place: Place, ending: Ending, partitions: Iterable[TopicPartition]
-    ) -> None:
+    def on_marked(self, place: Place, ending: Ending, partitions: Iterable[TopicPartition]) -> None:
+        """Leaders have the markers of a transaction."""
         self.on_event(place, lambda machine, now: machine.marked(ending, partitions, now))
 
     def _partitions(self) -> int:

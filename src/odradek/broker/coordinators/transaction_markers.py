@@ -109,7 +109,7 @@ class TransactionMarkers:
     """All markers that this broker's coordinators have sent and leaders have not taken."""
 
     def __init__(self, deps: MarkersDeps) -> None:
-        self.on_marked: Marked = lambda *_: None
+        self.on_marked: list[Marked] = []
         self._deps = deps
         self._open: dict[int, dict[Marker, None]] = {}  # by partition of the state topic
         self._queues: dict[Destination, list[Marker]] = {}
@@ -281,7 +281,8 @@ class TransactionMarkers:
                 self._open[marker.place.partition].pop(marker, None)
                 told.setdefault((marker.place, marker.ending), []).append(marker.partition)
         for (place, ending), partitions in told.items():
-            self.on_marked(place, ending, partitions)
+            for marked in self.on_marked:
+                marked(place, ending, partitions)
 
 
 def _pause(attempts: int) -> Millis:

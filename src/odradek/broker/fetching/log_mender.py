@@ -64,7 +64,6 @@ class LogMender:
     def __init__(self, deps: MenderDeps) -> None:
         self._deps = deps
         self._at_work: set[FollowingReplica] = set()
-        deps.replicas.roles.on_following.append(self.look_at)
 
     def look_at(self, replica: FollowingReplica) -> None:
         """It follows now, or a batch of its log was found to be corrupt."""

@@ -214,7 +214,7 @@ class PartitionReading:
         except WouldBlock:
             return None
         except CorruptFile as error:
-            self._replicas.logs.on_corrupt_file(log, error)
+            self._replicas.logs.tell_corrupt(log, error)
             raise
 
     def is_throttled(self, replica: ReadableReplica, reader: Follower) -> bool:

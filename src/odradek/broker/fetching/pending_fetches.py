@@ -52,9 +52,6 @@ class Fetches:
         self.reading = PartitionReading(
             deps.replicas, deps.cluster, deps.clock, selector=selector, throttle=deps.throttle
         )
-        deps.cluster.watchers.append(self._on_metadata)
-        deps.replicas.roles.on_epoch.append(self._on_role)
-        deps.replicas.roles.on_following.append(self._on_role)
 
     def begin(self, pending: PendingRequest, request: FetchRequest) -> None:
         """Answers now, or when there is enough, or when the client's patience ends."""
@@ -104,7 +101,7 @@ class Fetches:
             if isinstance(session.reader, Consumer):
                 session.look_at_all()
 
-    def _on_role(self, replica: Replica) -> None:
+    def on_role(self, replica: Replica) -> None:
         """Who came too early is served, or refused: another broker may lead it after all."""
         for session in self._early:
             slot = session.find(replica.partition, replica.topic_id)
@@ -112,7 +109,7 @@ class Fetches:
                 slot.rename(replica.partition.topic)
                 slot.wake()
 
-    def _on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
+    def on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
         """A broker that was not known when its follower fetched may join an ISR from now on.
 
         And a follower may have asked for a topic before its name was known.

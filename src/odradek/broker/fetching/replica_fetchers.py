@@ -99,10 +99,6 @@ class ReplicaFetchers:
         self._patience = config[rows.REPLICA_SOCKET_TIMEOUT_MS]
         self._fetchers: dict[BrokerId, LeaderFetcher] = {}
         self._write_failures = WriteFailures()
-        deps.replicas.roles.on_following.append(self.follow)
-        deps.replicas.roles.on_unfollowed.append(self._unfollow)
-        deps.replicas.on_follower_start.append(self._on_log_start)
-        deps.cluster.watchers.append(self._on_metadata)
 
     def follow(self, replica: FollowingReplica) -> None:
         """From its leader, unless it waits for room: then it is named here again."""
@@ -124,7 +120,8 @@ class ReplicaFetchers:
                 return
         fetcher.add(replica)
 
-    def _unfollow(self, replica: FollowingReplica) -> None:
+    def unfollow(self, replica: FollowingReplica) -> None:
+        """It is fetched no more; a fetcher that has nothing left ends."""
         if replica.leader is None:
             return
         fetcher = self._fetchers.get(replica.leader)
@@ -134,12 +131,14 @@ class ReplicaFetchers:
                 fetcher.stop()
                 del self._fetchers[replica.leader]
 
-    def _on_log_start(self, replica: FollowingReplica) -> None:
+    def on_log_start(self, replica: FollowingReplica) -> None:
+        """Its log begins elsewhere."""
         fetcher = None if replica.leader is None else self._fetchers.get(replica.leader)
         if fetcher is not None:
             fetcher.on_log_start(replica)
 
-    def _on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
+    def on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
+        """Leaders may be somewhere else."""
         if old.brokers is new.brokers:
             return
         for leader, fetcher in self._fetchers.items():

@@ -45,11 +45,12 @@ class _Throttle(ReplicationThrottle):
         super().__init__(partial(self._is_named, replicas))
         self._settings = settings
         self._numbers: dict[str, tuple[Listed, frozenset[int] | None]] = {}  # None: all
-        settings.broker_watchers.append(lambda _changed: self._configure(rate))
-        self._configure(rate)
+        self._setting = rate
+        self.on_settings()
 
-    def _configure(self, setting: BrokerSetting[Bytes]) -> None:
-        rate = self._settings.broker[setting]
+    def on_settings(self, _changed: object = None) -> None:
+        """The rate may be another."""
+        rate = self._settings.broker[self._setting]
         self.rate = None if rate == JAVA_LONG_MAX else rate
 
     def _is_named(self, setting: TopicSetting[Listed], partition: TopicPartition) -> bool:

@@ -34,19 +34,8 @@ from odradek.storage.logs.view import LogView
 log = structlog.get_logger()
 
 
-class Elected(Protocol):
-    """Who hears that a replica leads."""
-
-    on_elected: list[Callable[[LeadingReplica], None]]
-
-
 class Replicas(Protocol):
     """What is done to the replicas that this broker hosts."""
-
-    @property
-    def roles(self) -> Elected:
-        """How they take roles."""
-        ...
 
     @property
     def logs(self) -> LocalLogs:
@@ -74,9 +63,6 @@ class CorruptReplicas:
         self._cluster = cluster
         self._resignations = resignations
         self._alone: dict[TopicPartition, LeadingReplica] = {}  # no other broker can
-        replicas.logs.on_corrupt_file = self.on_corrupt_file
-        replicas.roles.on_elected.append(self._resign)
-        cluster.watchers.append(self._on_metadata)
 
     def on_corrupt_file(self, found: PartitionLog, error: CorruptFile) -> None:
         """A file of this log cannot be true; if it is one of batches, it is found out which."""
@@ -102,11 +88,12 @@ class CorruptReplicas:
         )
         replica = self._replicas.find_current(found)
         if isinstance(replica, LeadingReplica):
-            self._resign(replica, self._eligible(replica, corrupt))
+            self.resign(replica, self._eligible(replica, corrupt))
         elif replica is not None:
             self._mend(replica)
 
-    def _resign(self, replica: LeadingReplica, eligible: Collection[BrokerId] = ()) -> None:
+    def resign(self, replica: LeadingReplica, eligible: Collection[BrokerId] = ()) -> None:
+        """If a batch of its log is corrupt, and another can lead."""
         corrupt, partition = replica.log.corrupt, replica.partition
         was_alone = self._alone.pop(partition, None) is replica
         if corrupt is None or replica.is_over or corrupt.offset < replica.log.log_start_offset:
@@ -133,11 +120,12 @@ class CorruptReplicas:
         is_online = partial(self._cluster.image.is_online, replica.partition)
         return [it for it in replica.eligible_apart(corrupt.offset) if is_online(it)]
 
-    def _on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
+    def on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
+        """Another may be in sync by now."""
         if old.topics is new.topics:
             return
         for replica in tuple(self._alone.values()):
-            self._resign(replica)
+            self.resign(replica)
 
 
 class _Search:

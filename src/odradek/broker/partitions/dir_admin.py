@@ -41,9 +41,9 @@ class DirAdmin:
         self.offline_since: dict[str, Timestamp] = {}
         self._were_in: dict[str, Collection[TopicPartition]] = {}  # dirs that failed while we ran
         self._busy: set[str] = set()
-        replicas.on_dir_failed.append(self._on_failed)
 
-    def _on_failed(self, gone: WentOffline) -> None:
+    def on_dir_failed(self, gone: WentOffline) -> None:
+        """From when it is offline, and what was in it."""
         self.offline_since[gone.log_dir] = self._clock.wall()
         self._were_in[gone.log_dir] = gone.current
 

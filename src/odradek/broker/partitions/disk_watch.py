@@ -56,9 +56,8 @@ class DiskWatch:
         self._clock = clock
         self._timers = timers
         self._seen: dict[Worker, tuple[int, Millis]] = {}  # its progress, and how long it was that
-        replicas.on_dir_failed.append(self._on_failed)
 
-    def _on_failed(self, gone: WentOffline) -> None:
+    def on_dir_failed(self, gone: WentOffline) -> None:
         """It is not looked at any more; an operation on it asks its worker whether it hangs."""
         for worker in self._workers(gone.log_dir):
             self._seen.pop(worker, None)

@@ -17,6 +17,7 @@ from odradek.broker.jobs import off_loop
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.model.units import SECOND, Millis
 from odradek.ports import Clock
+from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.errors import StorageError
 
 LOOK: Final = Millis(30 * SECOND)
@@ -72,11 +73,11 @@ class DiskWear:
         self._clock = clock
         self._counters = counters
         self._trends: dict[str, DiskTrend] = {}
-        replicas.on_dir_replaced.append(lambda log_dir: self._forget(log_dir.name))
 
-    def _forget(self, name: str) -> None:
-        self._trends.pop(name, None)
-        self._replicas.logs.warnings.pop(name, None)
+    def on_dir_replaced(self, fresh: LogDir) -> None:
+        """What is known is of the disk that was there before."""
+        self._trends.pop(fresh.name, None)
+        self._replicas.logs.warnings.pop(fresh.name, None)
 
     async def run(self) -> None:
         """Until it is cancelled."""

@@ -36,8 +36,6 @@ log = structlog.get_logger()
 class Replicas(Protocol):
     """Those that this broker hosts."""
 
-    on_dir_failed: list[Callable[[WentOffline], None]]
-
     @property
     def logs(self) -> LocalLogs:
         """What lies on the disks."""
@@ -68,23 +66,18 @@ class FullDisks:
         is_heard: Callable[[], bool],
     ) -> None:
         """`is_heard`: what this broker says now reaches a controller that counts on it."""
-        self.on_room: Callable[[FollowingReplica], None] = lambda _: None
+        self.on_room: list[Callable[[FollowingReplica], None]] = []
         self._replicas = replicas
         self._cluster = cluster
         self._resignations = resignations
         self._is_heard = is_heard
         self._waiting: dict[TopicPartition, str] = {}  # for room in this dir, as followers
-        for appends in replicas.logs.appends.values():
-            appends.on_full = self._on_full
-        replicas.logs.on_measured.append(self._on_measured)
-        replicas.logs.wanted_room = self._wanted_room
-        replicas.on_dir_failed.append(self._on_dir_failed)
 
     def waits(self, replica: FollowingReplica) -> bool:
         """Whether it is not to fetch yet; in another dir it may."""
         return self._waiting.get(replica.partition) == _dir_of(replica.log)
 
-    def _on_full(self, found: PartitionLog) -> None:
+    def on_full(self, found: PartitionLog) -> None:
         """An append to this log was refused."""
         replica = self._replicas.find_current(found)
         if not isinstance(replica, LeadingReplica) or replica.is_over:
@@ -109,7 +102,7 @@ class FullDisks:
         live = [it for it in others if self._cluster.image.is_online(replica.partition, it)]
         return len(live) >= max(replica.leader.min_isr, 1)
 
-    def _wanted_room(self, log_dir: str, room: Room) -> int:
+    def wanted_room(self, log_dir: str, room: Room) -> int:
         """The most that somebody waits for who would have it now, if the disk means what it says.
 
         One that is full by a quota has refused an append, and says that there is room.
@@ -119,7 +112,8 @@ class FullDisks:
         wanted = (_enough(it, room) for it in here)
         return max((it for it in wanted if it <= room.free), default=0)
 
-    def _on_measured(self, log_dir: str, room: Room) -> None:
+    def on_measured(self, log_dir: str, room: Room) -> None:
+        """Followers for which there is room now fetch again."""
         came: list[FollowingReplica | None] = []
         for partition, name in tuple(self._waiting.items()):
             found = self._replicas.dirs.get(partition)
@@ -132,9 +126,11 @@ class FullDisks:
             log.info("log_dir.has_room", log_dir=log_dir, partitions=len(came))
         for replica in came:
             if replica is not None:
-                self.on_room(replica)
+                for has_room in self.on_room:
+                    has_room(replica)
 
-    def _on_dir_failed(self, gone: WentOffline) -> None:
+    def on_dir_failed(self, gone: WentOffline) -> None:
+        """What was in it waits for no room."""
         self._waiting = {
             partition: name for partition, name in self._waiting.items() if name != gone.log_dir
         }

@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
-from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
 from odradek.broker.settings import SettingsSource
@@ -32,7 +31,6 @@ class IsrWatch:
     def __init__(
         self,
         replicas: ReplicaManager,
-        cluster: MetadataCache,
         settings: SettingsSource,
         clock: Clock,
     ) -> None:
@@ -40,7 +38,6 @@ class IsrWatch:
         self._settings = settings
         self._clock = clock
         self._news: deque[Steps[None]] = deque()  # of brokers, being told; the oldest first
-        cluster.watchers.append(self._on_metadata)
 
     async def run(self) -> None:
         """Until it is cancelled."""
@@ -53,7 +50,8 @@ class IsrWatch:
                 if number % LEADERS_AT_ONCE == LEADERS_AT_ONCE - 1:
                     await asyncio.sleep(0)
 
-    def _on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
+    def on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
+        """Leaders are told which brokers are gone, or there."""
         if old.brokers is new.brokers:
             return
         gone = sorted(old.brokers.keys() - new.brokers.keys())

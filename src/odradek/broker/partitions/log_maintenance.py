@@ -68,30 +68,35 @@ class _Start(NamedTuple):
 class LogMaintenance:
     """All rounds of a broker."""
 
-    def __init__(self, replicas: ReplicaManager, settings: SettingsSource, clock: Clock) -> None:
+    def __init__(
+        self,
+        replicas: ReplicaManager,
+        settings: SettingsSource,
+        clock: Clock,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
         self._replicas = replicas
         self._settings = settings
         self._clock = clock
+        self._tasks = tasks
+        self._started: list[asyncio.Task[None]] = []
         self._corrupt: dict[TopicPartition, tuple[PartitionLog, int]] = {}
         """They are left alone, until they are mended: with their cuts so far."""
         self._active: dict[str, dict[PartitionLog, int]] = {  # rounds since it was written to
             log_dir.name: {} for log_dir in replicas.dirs.dirs
         }
 
-    def start(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
+    def start(self) -> list[asyncio.Task[None]]:
         """One task for each dir and kind of work, so that a slow disk holds up no other.
 
         The list grows when a disk is replaced.
         """
-        started = [
-            task for log_dir in self._replicas.dirs.online for task in self._start(log_dir, tasks)
-        ]
-        self._replicas.on_dir_replaced.append(
-            lambda log_dir: started.extend(self._start(log_dir, tasks))
-        )
-        return started
+        for log_dir in self._replicas.dirs.online:
+            self.on_dir_replaced(log_dir)
+        return self._started
 
-    def _start(self, log_dir: LogDir, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
+    def on_dir_replaced(self, log_dir: LogDir) -> None:
+        """The rounds in this dir begin."""
         rounds = (
             _Round(self._flush, FLUSH_ROUND),
             _Round(self._retain, log_rows.LOG_RETENTION_CHECK_INTERVAL_MS),
@@ -106,7 +111,7 @@ class LogMaintenance:
             _Round(self._measure, MEASURE_ROUND),
         )
         self._active[log_dir.name].clear()
-        return [tasks.create_task(self._go_round(log_dir, each)) for each in rounds]
+        self._started += [self._tasks.create_task(self._go_round(log_dir, each)) for each in rounds]
 
     async def _go_round(self, log_dir: LogDir, each: _Round) -> None:
         """Until it has failed, or another dir has taken its place, which has rounds of its own."""
@@ -324,7 +329,7 @@ class LogMaintenance:
             yield
         except CorruptFile as error:
             if found.lent_to is None and not self._is_corrupt(found):
-                self._replicas.logs.on_corrupt_file(found, error)
+                self._replicas.logs.tell_corrupt(found, error)
                 self._corrupt[found.partition] = found, found.cuts
 
     def _is_corrupt(self, found: PartitionLog) -> bool:

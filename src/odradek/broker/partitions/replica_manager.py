@@ -48,7 +48,6 @@ from odradek.model.positions import FIRST_INCARNATION, BrokerEpoch, Incarnation,
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.dirs.log_dirs import LogDirs, WentOffline
 from odradek.storage.errors import AllDirsFailed, LogDirOffline, StorageError
-from odradek.storage.files.failures import no_listener
 from odradek.storage.logs.log import PartitionLog
 
 Answer = Coroutine[Any, Any, dict[TopicPartition, ErrorCode]]
@@ -162,7 +161,7 @@ class ReplicaManager:
         """Opens every log that can be; raises where the broker must not start."""
         await self.logs.open()
         loop = asyncio.get_running_loop()
-        self.dirs.failures.on_failed = partial(loop.call_soon_threadsafe, self.look_at_failures)
+        self.dirs.failures.on_failed += [partial(loop.call_soon_threadsafe, self.look_at_failures)]
         self.look_at_failures()
         if self.dirs.all_failed:
             raise AllDirsFailed("no log dir could be opened")
@@ -177,7 +176,7 @@ class ReplicaManager:
         await self.moves.close()
         await all_done([lane.run(_nothing) for lane in self._lanes.values()], CLOSE_PATIENCE)
         await self.logs.close(broker_epoch)
-        self.dirs.failures.on_failed = no_listener
+        self.dirs.failures.on_failed.clear()
 
     # The controller's requests
 

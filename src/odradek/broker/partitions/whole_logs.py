@@ -34,28 +34,28 @@ class WholeLogs:
         self._to_note: dict[str, list[TopicPartition]] = {}  # whole again, by the names of dirs
         self._following: dict[TopicPartition, FollowingReplica] = {}  # with an unclean log
         self._resting: dict[TopicPartition, bool] = {}  # in doubt: whether it has joined since
-        replicas.roles.on_elected.append(self._on_elected)
-        replicas.roles.on_following.append(self._on_following)
-        replicas.roles.on_unfollowed.append(self._on_unfollowed)
-        cluster.watchers.append(self._on_metadata)
 
-    def _on_elected(self, replica: Replica) -> None:
+    def on_elected(self, replica: Replica) -> None:
+        """What it has is all there is."""
         self._resting.pop(replica.partition, None)
         if replica.log.unclean is not None:
             self._is_whole(replica)
 
-    def _on_following(self, replica: FollowingReplica) -> None:
+    def on_following(self, replica: FollowingReplica) -> None:
+        """It is whole once it is in sync."""
         has_joined = self._resting.pop(replica.partition, False)
         if replica.log.is_doubted and has_joined:
             self._is_whole(replica)
         elif replica.log.unclean is not None:
             self._following[replica.partition] = replica
 
-    def _on_unfollowed(self, replica: FollowingReplica) -> None:
+    def on_unfollowed(self, replica: FollowingReplica) -> None:
+        """It may join before it has a role again."""
         if self._following.pop(replica.partition, None) and replica.log.is_doubted:
             self._resting[replica.partition] = False
 
-    def _on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
+    def on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
+        """Some may be in sync now."""
         for partition, has_joined in self._resting.items():
             joins = has_joined or self._joins(old, new, partition)
             self._resting[partition] = joins and self._state_in_sync(new, partition) is not None

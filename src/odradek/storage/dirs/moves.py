@@ -45,7 +45,7 @@ from odradek.storage.errors import (
     StorageError,
 )
 from odradek.storage.files.dir_files import delete_if_there, write_small
-from odradek.storage.files.failures import Failures, no_listener
+from odradek.storage.files.failures import Failures
 from odradek.storage.files.names import (
     HIGH_WATERMARKS,
     KEPT_HERE,
@@ -287,7 +287,7 @@ class Move:
         yield from self.tidy()
 
     def take_place(
-        self, now: Timestamp, on_taken: Callable[[], None] = no_listener
+        self, now: Timestamp, on_taken: Callable[[], None] = lambda: None
     ) -> Generator[Step, None, None]:
         """Puts the future log in the place of the current one, to which nothing is on its way.
 

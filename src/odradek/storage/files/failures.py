@@ -18,10 +18,6 @@ FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 NO_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE})
 
 
-def no_listener() -> None:
-    """Failures are told to nothing."""
-
-
 class Failures:
     """Which directories of this broker have failed, and which of them were not handled yet."""
 
@@ -29,7 +25,7 @@ class Failures:
         self.failed: dict[str, OSError] = {}  # as a rule it has none, and nothing is to be checked
         self._reported: list[str] = []
         self._given_up: list[TopicPartition] = []
-        self.on_failed: Callable[[], object] = no_listener
+        self.on_failed: list[Callable[[], object]] = []
         """Told when a directory fails, on the thread that met it: `take` then has it."""
 
     def report(self, log_dir: str, error: OSError) -> LogDirOffline:
@@ -40,13 +36,17 @@ class Failures:
         if log_dir not in self.failed:
             self.failed[log_dir] = copy(error)
             self._reported.append(log_dir)
-            self.on_failed()
+            self._tell()
         return LogDirOffline(f"{log_dir}: {error}")
 
     def gave_up(self, partition: TopicPartition) -> None:
         """One log is not to be relied on any more; its directory serves on. On the loop."""
         self._given_up.append(partition)
-        self.on_failed()
+        self._tell()
+
+    def _tell(self) -> None:
+        for failed in self.on_failed:
+            failed()
 
     def take_given_up(self) -> list[TopicPartition]:
         """The logs that were given up since the last call."""

@@ -43,7 +43,7 @@ class GroupCommit:
         self._worker = worker
         self.clock = clock
         self._settings = settings
-        self.on_full: Callable[[PartitionLog], None] = lambda _: None  # no room for its appends
+        self.on_full: list[Callable[[PartitionLog], None]] = []  # no room for its appends
         self.touched: dict[PartitionLog, None] = {}  # written to since somebody has last asked
         self._turn: list[Replica] = []
         self._held: list[Replica] = []  # from earlier turns
@@ -244,4 +244,5 @@ def _finish(
             if isinstance(error, DiskFull):
                 full[replica.log] = None
     for found in full:
-        appends.on_full(found)
+        for refused in appends.on_full:
+            refused(found)

@@ -78,14 +78,14 @@ class LocalLogs:
             name: GroupCommit(worker, doors.clock, settings)
             for name, worker in self.workers.items()
         }
-        self.on_corrupt_file: Callable[[PartitionLog, CorruptFile], None] = _tell_corrupt
+        self.on_corrupt_file: list[Callable[[PartitionLog, CorruptFile], None]] = []
         self._on_log_start = on_log_start
         self._clock = doors.clock
         self._settings = settings
         self._starts = LogStarts()
         self.room: dict[str, Room] = {}  # of each disk, when it was last looked at
         self.on_measured: list[Callable[[str, Room], None]] = []  # told of each look
-        self.wanted_room: Callable[[str, Room], int] = lambda *_: 0  # somebody waits for so much
+        self.on_measuring: list[Callable[[str, Room], int]] = []  # each says how much it waits for
         self.stuck: dict[str, Millis] = {}  # how long disks have not answered, by dir
         self.warnings: dict[str, str] = {}  # what is feared of a disk that still works
         self.compactions: dict[PartitionLog, RunningCompaction] = {}
@@ -102,6 +102,10 @@ class LocalLogs:
     def worker_of(self, found: PartitionLog) -> Worker:
         """Who goes to its disk."""
         return self.workers[found.folder.disk.name]
+
+    def wanted_room(self, name: str, room: Room) -> int:
+        """The most that somebody waits for, of a dir's disk that says it has so much."""
+        return max((wanted(name, room) for wanted in self.on_measuring), default=0)
 
     def note_room(self, name: str, room: Room) -> None:
         """A dir's disk was looked at."""
@@ -455,13 +459,18 @@ class LocalLogs:
 
     # Reading logs
 
+    def tell_corrupt(self, found: PartitionLog, error: CorruptFile) -> None:
+        """A file of the log holds what was not written."""
+        for corrupt in self.on_corrupt_file:
+            corrupt(found, error)
+
     @contextmanager
     def watched(self, found: PartitionLog) -> Iterator[None]:
         """What cannot be true in a file of the log is told, and goes on as an error."""
         try:
             yield
         except CorruptFile as error:
-            self.on_corrupt_file(found, error)
+            self.tell_corrupt(found, error)
             raise
 
     async def read_in_pieces(self, found: PartitionLog, bytes_max: int) -> AsyncIterator[bytes]:
@@ -483,11 +492,6 @@ class LocalLogs:
             if behind <= at:
                 raise CorruptBatch(f"{found.partition}: the batch at {at} says that it ends before")
             at = Offset(behind)
-
-
-def _tell_corrupt(found: PartitionLog, error: CorruptFile) -> None:
-    log_dir = found.folder.disk.name
-    log.error("log.corrupt", partition=str(found.partition), log_dir=log_dir, error=str(error))
 
 
 def _next_piece(log: LogView, at: Offset, end: Offset, bytes_max: int) -> bytes:

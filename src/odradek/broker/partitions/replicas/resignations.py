@@ -41,7 +41,6 @@ class Resignations:
         self._cluster = cluster
         self._tell_controller = tell_controller
         self._resigned: dict[TopicPartition, LeaderEpoch] = {}  # another broker shall lead these
-        cluster.watchers.append(self._on_metadata)
 
     def resign(self, replica: LeadingReplica) -> None:
         """Another broker shall lead it."""
@@ -49,7 +48,8 @@ class Resignations:
         self._replicas.take_offline(replica.partition)
         self._tell_controller()
 
-    def _on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
+    def on_metadata(self, old: ClusterImage, new: ClusterImage) -> None:
+        """Another may lead it now."""
         if old.topics is new.topics:
             return
         for partition, epoch in tuple(self._resigned.items()):
