@@ -12,7 +12,7 @@ from odradek.sim.history import Event
 from odradek.sim.picture import STATE, picture
 from odradek.sim.scenarios.cluster import ClusterScenario
 from odradek.sim.simulation import Knob
-from odradek.sim.worlds.cluster.mistakes.mistakes import MISTAKES
+from odradek.sim.worlds.cluster.mistakes.replication import MISTAKES
 
 TOLD: Final = Path("tests") / "scenarios" / "cluster" / "test_kips.py"
 LONGER: Final = 3

@@ -5,7 +5,7 @@ from odradek.sim.scenarios.cluster import ClusterScenario
 from odradek.sim.stage.broker_machine import PORT, name_of
 from odradek.sim.worlds.cluster.misfortunes.ensemble import LaggingServer
 from odradek.sim.worlds.cluster.misfortunes.hands import Hands
-from odradek.sim.worlds.cluster.misfortunes.misfortunes import OfCluster
+from odradek.sim.worlds.cluster.misfortunes.rare_faults import OfCluster
 from odradek.sim.worlds.cluster.promises.insides import Copies
 from odradek.sim.worlds.cluster.view import ClusterView
 

@@ -12,7 +12,7 @@ from odradek.sim.stage.zookeeper_machine import ZooKeeperMachine
 from odradek.sim.worlds.broker.administrator_promises import DOUBT_MICROS
 from odradek.sim.worlds.cluster.promises.insides import Copied, Copies
 from odradek.sim.worlds.cluster.promises.leaderships import UncleanElectionsAreAllowed
-from odradek.sim.worlds.cluster.promises.promises import (
+from odradek.sim.worlds.cluster.promises.to_clients import (
     ClusterTellsOneStory,
     CommitsGoWithTheirTopic,
 )

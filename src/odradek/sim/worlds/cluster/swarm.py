@@ -13,7 +13,8 @@ from odradek.sim.worlds.cluster.misfortunes.ensemble import (
     RefusedClients,
     RefusedRequests,
 )
-from odradek.sim.worlds.cluster.misfortunes.misfortunes import (
+from odradek.sim.worlds.cluster.misfortunes.pairs import SecondStrike
+from odradek.sim.worlds.cluster.misfortunes.rare_faults import (
     BouncedFollower,
     ClusterFault,
     DeletedController,
@@ -23,7 +24,6 @@ from odradek.sim.worlds.cluster.misfortunes.misfortunes import (
     OtherAddress,
     RollingRestart,
 )
-from odradek.sim.worlds.cluster.misfortunes.pairs import SecondStrike
 from odradek.sim.worlds.cluster.misfortunes.twins import SecondProcess
 
 MISFORTUNES: Final[Sequence[type[ClusterFault]]] = (

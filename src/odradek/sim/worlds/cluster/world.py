@@ -60,15 +60,15 @@ from odradek.sim.worlds.broker.promises import (
     MembersShareNothing,
     OldGenerationsCommitNothing,
 )
-from odradek.sim.worlds.cluster.clients.clients import (
+from odradek.sim.worlds.cluster.clients.readers import AnswersKeepTheirBounds, TimesAreFound
+from odradek.sim.worlds.cluster.clients.renumbering import ProducersAreToldOfNoGap
+from odradek.sim.worlds.cluster.clients.users import (
     PLAIN,
     RECORDS_MAX,
     SYNCED,
     TOPICS,
     ClusterClients,
 )
-from odradek.sim.worlds.cluster.clients.readers import AnswersKeepTheirBounds, TimesAreFound
-from odradek.sim.worlds.cluster.clients.renumbering import ProducersAreToldOfNoGap
 from odradek.sim.worlds.cluster.clients.writers import TheLastOfEachKeyStays
 from odradek.sim.worlds.cluster.machines import broker_of, zookeeper_of
 from odradek.sim.worlds.cluster.misfortunes.faults import (
@@ -79,7 +79,7 @@ from odradek.sim.worlds.cluster.misfortunes.faults import (
     WrongDay,
 )
 from odradek.sim.worlds.cluster.misfortunes.hands import Hands
-from odradek.sim.worlds.cluster.misfortunes.misfortunes import OfCluster
+from odradek.sim.worlds.cluster.misfortunes.rare_faults import OfCluster
 from odradek.sim.worlds.cluster.misfortunes.twins import SecondProcessesAreRefused
 from odradek.sim.worlds.cluster.mistakes.known import KNOWN, knobs_of
 from odradek.sim.worlds.cluster.promises.bounds import BoundsHoldEverywhere
@@ -101,13 +101,6 @@ from odradek.sim.worlds.cluster.promises.leaderships import (
     UncleanElectionsAreAllowed,
 )
 from odradek.sim.worlds.cluster.promises.progress import Recovery
-from odradek.sim.worlds.cluster.promises.promises import (
-    ClusterTellsOneStory,
-    CommitsGoWithTheirTopic,
-    DeletedRecordsStayDeleted,
-    GrowthStays,
-    TrimsHold,
-)
 from odradek.sim.worlds.cluster.promises.records import (
     AcknowledgedByEnough,
     InSyncReplicasHaveAll,
@@ -115,6 +108,13 @@ from odradek.sim.worlds.cluster.promises.records import (
     LogsAreOneHistory,
 )
 from odradek.sim.worlds.cluster.promises.settings import SettingsAreOfTheTopic
+from odradek.sim.worlds.cluster.promises.to_clients import (
+    ClusterTellsOneStory,
+    CommitsGoWithTheirTopic,
+    DeletedRecordsStayDeleted,
+    GrowthStays,
+    TrimsHold,
+)
 from odradek.sim.worlds.cluster.roles import roles_in
 from odradek.sim.worlds.cluster.state_notes import StateNotes
 from odradek.sim.worlds.cluster.supervisor import Supervisor

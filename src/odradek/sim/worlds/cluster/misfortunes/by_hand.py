@@ -19,9 +19,9 @@ from odradek.records.build import BatchBuilder, plain_header
 from odradek.records.record import Record
 from odradek.sim.doors.chance import SeededRandom
 from odradek.sim.doors.loop import SECOND
-from odradek.sim.worlds.cluster.clients.clients import SHARED
+from odradek.sim.worlds.cluster.clients.users import SHARED
 from odradek.sim.worlds.cluster.misfortunes.change import ALL_JUDGED, Change
-from odradek.sim.worlds.cluster.misfortunes.misfortunes import OfCluster
+from odradek.sim.worlds.cluster.misfortunes.rare_faults import OfCluster
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.zookeeper.client.errors import BadVersion, NodeExists, NoNode
 

@@ -10,8 +10,8 @@ from odradek.sim.doors.chance import SeededRandom
 from odradek.sim.doors.loop import SECOND
 from odradek.sim.faults import MILLI
 from odradek.sim.stage.zookeeper_machine import ZOOKEEPER
-from odradek.sim.worlds.cluster.clients.clients import COPIED, PLAIN, SYNCED
-from odradek.sim.worlds.cluster.misfortunes.misfortunes import ClusterFault
+from odradek.sim.worlds.cluster.clients.users import COPIED, PLAIN, SYNCED
+from odradek.sim.worlds.cluster.misfortunes.rare_faults import ClusterFault
 
 LATE_MILLIS: Final = (10, 3_000)
 LATE_SECONDS: Final = 5

@@ -21,7 +21,7 @@ from odradek.sim.doors.chance import SeededRandom
 from odradek.sim.doors.loop import SECOND
 from odradek.sim.history import Event
 from odradek.sim.picture import STATE
-from odradek.sim.worlds.cluster.clients.clients import PLAIN, SHARED
+from odradek.sim.worlds.cluster.clients.users import PLAIN, SHARED
 from odradek.sim.worlds.cluster.misfortunes.by_hand import (
     OddBatches,
     PlanByHand,
@@ -29,7 +29,7 @@ from odradek.sim.worlds.cluster.misfortunes.by_hand import (
     TopicByHand,
 )
 from odradek.sim.worlds.cluster.misfortunes.change import ALL_JUDGED, JUDGED, Change
-from odradek.sim.worlds.cluster.misfortunes.misfortunes import OfCluster
+from odradek.sim.worlds.cluster.misfortunes.rare_faults import OfCluster
 
 ALL_BROKERS: Final = ""  # the entity that has what holds for each
 MIN_ISR: Final = "min.insync.replicas"

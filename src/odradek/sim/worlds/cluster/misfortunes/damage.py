@@ -21,7 +21,7 @@ from odradek.sim.doors.chance import SeededRandom
 from odradek.sim.doors.loop import SECOND
 from odradek.sim.stage.broker_machine import BrokerMachine, name_of
 from odradek.sim.stage.machine import Machine
-from odradek.sim.worlds.cluster.misfortunes.misfortunes import ClusterFault, OfCluster
+from odradek.sim.worlds.cluster.misfortunes.rare_faults import ClusterFault, OfCluster
 from odradek.sim.worlds.cluster.view import BEFORE_LENGTH
 from odradek.zookeeper.client.errors import NodeExists, NoNode
 from odradek.zookeeper.protocol.codes import CreateMode

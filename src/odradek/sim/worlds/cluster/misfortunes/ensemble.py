@@ -8,7 +8,7 @@ from odradek.sim.faults import Fault
 from odradek.sim.stage.machine import Machine
 from odradek.sim.stage.zookeeper_machine import ZOOKEEPER
 from odradek.sim.stage.zookeeper_refusals import REFUSALS
-from odradek.sim.worlds.cluster.misfortunes.misfortunes import OfCluster
+from odradek.sim.worlds.cluster.misfortunes.rare_faults import OfCluster
 
 ONE_IN_BITS: Final = 5  # of so many requests, at most
 

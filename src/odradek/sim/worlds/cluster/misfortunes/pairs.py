@@ -19,7 +19,7 @@ from odradek.sim.picture import STATE
 from odradek.sim.stage.broker_machine import BrokerMachine
 from odradek.sim.stage.zookeeper_machine import ZOOKEEPER
 from odradek.sim.worlds.cluster.misfortunes.damage import BitRotInOne, ReplacedDisk
-from odradek.sim.worlds.cluster.misfortunes.misfortunes import ClusterFault, OfCluster
+from odradek.sim.worlds.cluster.misfortunes.rare_faults import ClusterFault, OfCluster
 
 DELAY_BITS: Final = 13  # microseconds, up to some milliseconds
 LOOK_MICROS: Final = 2 * MILLI

@@ -16,7 +16,7 @@ from odradek.sim.doors.loop import SECOND
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
 from odradek.sim.stage.broker_machine import BrokerMachine
-from odradek.sim.worlds.cluster.misfortunes.misfortunes import ClusterFault, OfCluster
+from odradek.sim.worlds.cluster.misfortunes.rare_faults import ClusterFault, OfCluster
 
 REFUSED_SECONDS: Final = (1, 10)
 """How long a second process is left alone that may never be the broker."""

@@ -8,8 +8,8 @@ from odradek.sim.worlds.cluster.mistakes.copying import COPY_MISTAKES
 from odradek.sim.worlds.cluster.mistakes.disks import DISK_MISTAKES
 from odradek.sim.worlds.cluster.mistakes.fences import FENCE_MISTAKES
 from odradek.sim.worlds.cluster.mistakes.logs import LOG_MISTAKES
-from odradek.sim.worlds.cluster.mistakes.mistakes import MISTAKES
 from odradek.sim.worlds.cluster.mistakes.moves import MOVE_MISTAKES
+from odradek.sim.worlds.cluster.mistakes.replication import MISTAKES
 from odradek.sim.worlds.cluster.mistakes.seat import SEAT_MISTAKES
 from odradek.sim.worlds.cluster.mistakes.states import STATE_MISTAKES
 

@@ -21,7 +21,7 @@ from odradek.sim.doors.loop import SECOND
 from odradek.sim.history import TRAFFIC
 from odradek.sim.stage.machine import Machine
 from odradek.sim.stage.world import World
-from odradek.sim.worlds.cluster.clients.clients import TOPICS
+from odradek.sim.worlds.cluster.clients.users import TOPICS
 from odradek.sim.worlds.cluster.promises.settled import unsettled
 from odradek.sim.worlds.cluster.view import ClusterView
 

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
-from odradek.sim.worlds.cluster.clients.clients import PLAIN
+from odradek.sim.worlds.cluster.clients.users import PLAIN
 from odradek.sim.worlds.cluster.promises.insides import Copies, Looks
 from odradek.sim.worlds.cluster.view import Place
 

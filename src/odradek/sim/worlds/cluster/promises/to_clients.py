@@ -7,7 +7,7 @@ from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
 from odradek.sim.worlds.broker.administrator_promises import DOUBT_MICROS
 from odradek.sim.worlds.broker.promises import ClientsAreToldOneStory
-from odradek.sim.worlds.cluster.clients.clients import COPIED, PLAIN, SYNCED
+from odradek.sim.worlds.cluster.clients.users import COPIED, PLAIN, SYNCED
 from odradek.sim.worlds.cluster.promises.insides import Copies, Looks
 from odradek.sim.worlds.cluster.view import ClusterView, Place
 
