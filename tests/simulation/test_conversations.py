@@ -60,7 +60,7 @@ FOUND_IN: Final = {
     "no-wish-is-refused": "a-wish-of-an-earlier-epoch-moves-nothing",
     "a-wish-is-waited-for-without-end": "the-candidate-hangs-after-the-hand-over",
     "any-broker-may-be-the-controller": "an-operator-ends-the-waiting-with-one-command",
-    "nobody-is-left-the-seat": "an-operator-ends-the-waiting-with-one-command",
+    "all-compete-with-who-is-ready": "an-operator-ends-the-waiting-with-one-command",
     "a-new-controller-trusts-all-who-live": "a-bounce-during-a-hand-over-is-a-failure",
     "a-warm-beginning-repairs-nothing": "a-bounce-during-a-hand-over-is-a-failure",
     "what-was-begun-is-not-resumed": "a-deletion-that-waits-outlives-its-controller",

@@ -22,7 +22,7 @@ from tests.scenarios.cluster.placed import is_tidy, other_than, wish
 
 POINTS: Final = ("wished", "ready", "handed over", "replaced", "recorded")
 AGAIN_SECONDS: Final = 0.5
-LEASE_SECONDS: Final = 2.0  # for which others may leave the seat to one whom they do not watch yet
+LEASE_SECONDS: Final = 2.0  # for which others may abstain for one whom they do not watch yet
 
 
 class HandOver:

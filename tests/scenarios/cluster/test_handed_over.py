@@ -1,4 +1,4 @@
-"""What a broker must know before it takes the seat of the controller, and what it must repair."""
+"""What a broker must know before it becomes the controller, and what it must repair."""
 
 import pytest
 

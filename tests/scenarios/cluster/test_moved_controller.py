@@ -150,7 +150,7 @@ def test_both_are_killed_before_the_third_could_watch_the_candidate(t: ClusterSc
 
 
 def test_the_controller_is_killed_while_another_is_ready(t: ClusterScenario) -> None:
-    """The others leave the seat to that one."""
+    """The others abstain for that one."""
     old = t.controller()
     new = other_than(t, old)
     t.cut("zookeeper", int(old or 0))

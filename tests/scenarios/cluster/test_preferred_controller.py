@@ -56,7 +56,7 @@ def test_the_other_preferred_broker_follows_when_one_dies(t: ClusterScenario) ->
 
 @preferring(1, 2, brokers=5)
 def test_a_preferred_broker_that_died_once_is_waited_for_again(t: ClusterScenario) -> None:
-    """Its death was news of that life only; here it is slow to hear of an empty seat."""
+    """Its death was news of that life only; here it is slow to hear that there is no controller."""
     t.wait_until(lambda: t.acts() in ([1], [2]), "a preferred broker is the controller")
     (first,) = t.acts()
     t.broker(first).kill()
@@ -74,7 +74,7 @@ def test_a_preferred_broker_that_died_once_is_waited_for_again(t: ClusterScenari
 
 @preferring(1)
 def test_with_the_fall_back_a_data_broker_stands_in(t: ClusterScenario) -> None:
-    """It gives the seat back, once the preferred broker has settled, and not before."""
+    """It hands over again, once the preferred broker has settled, and not before."""
     await_controller(t, 1)
     t.broker(1).kill()
     t.run(seconds=0.5)

@@ -222,7 +222,7 @@ def test_a_process_whose_number_another_has_registered_is_not_elected() -> None:
     assert talk.tree.nodes["/controller"].owner == 99
 
 
-def test_who_is_not_registered_leaves_a_seat_alone_that_is_free() -> None:
+def test_who_is_not_registered_does_not_become_the_controller() -> None:
     """Its session is new, and the registration not made yet: it competes once it is."""
     talk = Conversation()
     registration = talk.tree.nodes.pop("/brokers/ids/1")

@@ -7,6 +7,7 @@ import pytest
 
 from odradek.controller.candidacy import Lost
 from odradek.controller.context import ControllerContext
+from odradek.controller.controller_znodes import read_controller_znodes
 from odradek.controller.decisions.campaign import Candidate, Won, campaign
 from odradek.controller.decisions.readiness import (
     GetReady,
@@ -24,7 +25,6 @@ from odradek.controller.events import (
     WishChanged,
     WishIsDue,
 )
-from odradek.controller.seat import read_seat
 from odradek.controller.standby import Standby
 from odradek.controller.standing import Abstains, Standing
 from odradek.metadata.znodes.cluster import ControllerZnode
@@ -64,16 +64,16 @@ class Move(Conversation):
     def part(self, broker: int) -> object:
         """What it has to do now; it does it."""
         self.tree.session = broker
-        seat = self.take(read_seat())
+        znodes = self.take(read_controller_znodes())
         loaded_for = None if self.standby is None else self.standby.wish
-        part = decide_part(self.candidate(broker), seat, loaded_for)
+        part = decide_part(self.candidate(broker), znodes, loaded_for)
         match part:
             case GetReady(wish):
                 self.standby = Standby(BrokerId(broker), wish.id, self.settings)
                 self.take(self.standby.load())
-                self.take(say_ready(wish, seat))
+                self.take(say_ready(wish, znodes))
             case SayReady(wish):
-                self.take(say_ready(wish, seat))
+                self.take(say_ready(wish, znodes))
         self.tree.session = 1
         return part
 
@@ -117,7 +117,7 @@ def t() -> Move:
 
 
 def test_the_controller_is_moved_to_the_broker_that_is_wished_for(t: Move) -> None:
-    """It loads the image and says so, the controller stops deciding, and it takes the seat."""
+    """It loads the image and says so, the controller stops deciding, and it takes over."""
     t.make("orders", (1, 2, 3))
     t.wish(2)
     assert not t.hands_over()
@@ -354,7 +354,7 @@ def test_case_three_some_had_seen_it(t: Move) -> None:
     assert t.competes(3) == Lost(BrokerId(4))
 
 
-def test_who_is_ready_takes_the_seat_of_a_controller_that_has_died(t: Move) -> None:
+def test_who_is_ready_takes_over_from_a_controller_that_has_died(t: Move) -> None:
     """The others leave it to it, for no longer than the lease."""
     t.wish(2)
     t.becomes_ready(2)

@@ -2,8 +2,8 @@
 
 The controller answers with the partitions that the broker still leads although another replica
 could: it asks again after a pause, or at once when there is another controller, as often as the
-settings allow, and then stops in any case. A controller that hangs has its seat until its session
-is over; the next one is asked as soon as it is named, and none is waited for much longer than that.
+settings allow, and then stops in any case. A controller that hangs stays it until its session is
+over; the next one is asked as soon as it is named, and none is waited for much longer than that.
 Partitions of one replica stay where they are. Where no other broker lives there is nothing to move.
 """
 

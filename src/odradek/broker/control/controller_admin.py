@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
 from odradek.broker.control.controller_policy import ControllerPolicy
+from odradek.controller.controller_znodes import ControllerZnodes, read_controller_znodes
 from odradek.controller.decisions.campaign import read_preferred
 from odradek.controller.decisions.history import read_history
-from odradek.controller.seat import Seat, read_seat
 from odradek.controller.steps import Attempt, Read, Steps
 from odradek.ensemble.client import ZooKeeperClient
 from odradek.metadata.json_body import Json, MalformedZnode
@@ -56,9 +56,9 @@ class ControllerAdmin:
     async def wish(self, broker: BrokerId, why: str) -> Wish:
         """The controller shall be there; the wish as it was made, or a BrokerError."""
         for _ in range(TRIES_MAX):
-            seat = await self._take(read_seat())
-            wish = await self._checked(seat, broker, why)
-            answer = (await self._client.batch([_written(seat, wish)]))[0]
+            znodes = await self._take(read_controller_znodes())
+            wish = await self._checked(znodes, broker, why)
+            answer = (await self._client.batch([_written(znodes, wish)]))[0]
             if not isinstance(answer, KeeperError):
                 return wish
             if not isinstance(answer, MultiFailed):
@@ -67,10 +67,10 @@ class ControllerAdmin:
                 raise CannotMove(f"ZooKeeper: {answer}")
         raise CannotMove("others move the controller all the time")
 
-    async def _checked(self, seat: Seat, broker: BrokerId, why: str) -> Wish:
+    async def _checked(self, znodes: ControllerZnodes, broker: BrokerId, why: str) -> Wish:
         """What the present controller could not refuse itself."""
         try:
-            elected, epoch = seat.elected, seat.current_epoch
+            elected, epoch = znodes.elected, znodes.current_epoch
         except MalformedZnode as fault:
             raise CannotMove(str(fault)) from fault
         if elected is None:
@@ -97,12 +97,12 @@ class ControllerAdmin:
 
     async def placement(self) -> Mapping[str, Json]:
         """Where the controller is and shall be, and where it was."""
-        seat = await self._take(read_seat())
+        znodes = await self._take(read_controller_znodes())
         history, _ = await self._take(read_history())
         preferred = await self._take(read_preferred())
-        wish, ready = seat.wished, seat.readiness
+        wish, ready = znodes.wished, znodes.readiness
         return {
-            "controller": _elected(seat),
+            "controller": _elected(znodes),
             "preferred": list(preferred),
             "fallback": self._policy.has_fallback,
             "wish": None
@@ -157,18 +157,18 @@ class ControllerAdmin:
             assert not isinstance(step, Attempt), step
 
 
-def _elected(seat: Seat) -> BrokerId | None:
+def _elected(znodes: ControllerZnodes) -> BrokerId | None:
     try:
-        return seat.elected
+        return znodes.elected
     except MalformedZnode:
         return None
 
 
-def _written(seat: Seat, wish: Wish) -> Multi:
+def _written(znodes: ControllerZnodes, wish: Wish) -> Multi:
     """Replaces the wish that stands, if the epoch is still the same."""
-    assert seat.epoch is not None, "there is a controller, so there is an epoch"
+    assert znodes.epoch is not None, "there is a controller, so there is an epoch"
     data = NextControllerZnode.encode(wish)
     write: WriteOp = Create(NextControllerZnode.PATH, data, OPEN_ACL)
-    if seat.wish is not None:
-        write = SetData(NextControllerZnode.PATH, data, seat.wish.stat.version)
-    return Multi((Check(ControllerEpochZnode.PATH, seat.epoch.stat.version), write))
+    if znodes.wish is not None:
+        write = SetData(NextControllerZnode.PATH, data, znodes.wish.stat.version)
+    return Multi((Check(ControllerEpochZnode.PATH, znodes.epoch.stat.version), write))

@@ -1,7 +1,7 @@
 """Notices at once that the controller's process has died, so that another is elected.
 
 The controller is the broker that UpdateMetadata named last, or ZooKeeper names: one that dies
-before it has told anybody is noticed, too, and so is one that the others leave the seat to. A
+before it has told anybody is noticed, too, and so is one for which the others abstain. A
 connection to each is kept open for nothing but its end (`peers.watched_connection`), and tried
 after that, so that its next life is noticed. ZooKeeper's session time-out is the fall-back, for
 machines that vanish.

@@ -1,6 +1,6 @@
 """This broker while another is the controller: when it competes, and how it gets ready.
 
-It knows whom it leaves the seat to, since when, and whose process has ended meanwhile. What follows
+It knows for whom it abstains, since when, and whose process has ended meanwhile. What follows
 from that is decided in `controller.standing` and `controller.decisions.readiness`.
 """
 
@@ -14,6 +14,7 @@ from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.control.step_runner import StepRunner
 from odradek.controller.candidacy import Lost
 from odradek.controller.context import ControllerContext
+from odradek.controller.controller_znodes import read_controller_znodes
 from odradek.controller.decisions.beginning import read_tree
 from odradek.controller.decisions.campaign import Candidate, NotRegistered, Outcome, Won
 from odradek.controller.decisions.readiness import (
@@ -25,7 +26,6 @@ from odradek.controller.decisions.readiness import (
     say_no_more,
     say_ready,
 )
-from odradek.controller.seat import read_seat
 from odradek.controller.standby import NO_LEASE, Standby, stop_watching
 from odradek.controller.standing import Abstains, Standing
 from odradek.controller.tree_reading import TreeReading
@@ -144,19 +144,19 @@ class StandingBy:
 
     async def look(self, session_id: int) -> bool:
         """The wish has changed, or who is ready: does its part; whether it may take over now."""
-        seat = await self._runner.take(read_seat())
+        znodes = await self._runner.take(read_controller_znodes())
         candidate, standby = self.candidate(session_id, None), self._standby
         loaded_for = None if standby is None else standby.wish
-        self._watch(self._elected, None if seat.readiness is None else seat.readiness.broker)
-        part = decide_part(candidate, seat, loaded_for)
+        self._watch(self._elected, None if znodes.readiness is None else znodes.readiness.broker)
+        part = decide_part(candidate, znodes, loaded_for)
         match part:
             case GetReady(wish):
                 self._standby = standby = Standby(candidate.broker, wish.id, self._policy)
                 self._watches_all = True
                 await self._runner.take(standby.load())
-                await self._runner.take(say_ready(wish, seat))
+                await self._runner.take(say_ready(wish, znodes))
             case SayReady(wish):
-                await self._runner.take(say_ready(wish, seat))
+                await self._runner.take(say_ready(wish, znodes))
             case GiveUp():
                 await self.tidy(session_id)
         return isinstance(part, TakeOver)

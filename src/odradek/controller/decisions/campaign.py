@@ -15,7 +15,7 @@ from odradek.controller.candidacy import (
     decide_takeover,
     epoch_creation,
 )
-from odradek.controller.seat import Seat, read_seat
+from odradek.controller.controller_znodes import ControllerZnodes, read_controller_znodes
 from odradek.controller.standing import (
     Abstains,
     Standing,
@@ -84,12 +84,12 @@ Outcome = Won | Lost | Abstains | NotRegistered
 def campaign(candidate: Candidate) -> Steps[Outcome]:
     """Won, or who is the controller instead; None if that is unknown."""
     for _ in range(ROUNDS_MAX):
-        seat = yield from read_seat()
-        if seat.epoch is None:
+        znodes = yield from read_controller_znodes()
+        if znodes.epoch is None:
             yield Attempt(Multi((epoch_creation(),)))
             continue
         try:
-            outcome = yield from _compete(candidate, seat, seat.epoch)
+            outcome = yield from _compete(candidate, znodes, znodes.epoch)
         except MalformedZnode as fault:
             yield Note("controller.znode_ignored", {"fault": str(fault)})
             return Lost(None)
@@ -98,31 +98,31 @@ def campaign(candidate: Candidate) -> Steps[Outcome]:
     return Lost(None)
 
 
-def _compete(candidate: Candidate, seat: Seat, epoch: Data) -> Steps[Outcome]:
-    me, controller = candidate.broker, seat.controller
-    elected = seat.elected
+def _compete(candidate: Candidate, znodes: ControllerZnodes, epoch: Data) -> Steps[Outcome]:
+    me, controller = candidate.broker, znodes.controller
+    elected = znodes.elected
     is_over = controller is not None and (yield from _is_over(candidate, controller, elected))
-    handed_over = elected is not None and not is_over and seat.is_handed_over_to(me)
+    handed_over = elected is not None and not is_over and znodes.is_handed_over_to(me)
     if elected is not None and not is_over and not handed_over:
         return Lost(elected)
     if not (yield from _is_registered(candidate)):
         return NotRegistered()
     owner = 0 if controller is None or handed_over else controller.stat.ephemeral_owner
-    abstention = yield from _abstention(candidate, seat)
+    abstention = yield from _abstention(candidate, znodes)
     if abstention is not None:
         return abstention._replace(over_session=owner)
-    wish = seat.wished if handed_over else None
+    wish = znodes.wished if handed_over else None
     if controller is None:
         bid = decide_bid(me, epoch, candidate.now)
     else:
-        fulfilled = seat.wish if handed_over else None
+        fulfilled = znodes.wish if handed_over else None
         bid = decide_takeover(me, controller, epoch, candidate.now, wish=fulfilled)
     replaced = (elected, owner) if owner and elected is not None and elected != me else None
     answer = yield Attempt(bid.multi)
     won = Won(bid.lease, replaced, _why(candidate, elected, wish), wish)
     if not isinstance(answer, KeeperError):
         return won
-    now = yield from read_seat()
+    now = yield from read_controller_znodes()
     if now.epoch is None:
         return Lost(None)
     if _is_refused(answer):
@@ -142,11 +142,11 @@ def _is_registered(candidate: Candidate) -> Steps[bool]:
     return isinstance(found, StatReply) and found.stat.ephemeral_owner == candidate.session_id
 
 
-def _abstention(candidate: Candidate, seat: Seat) -> Steps[Abstains | None]:
+def _abstention(candidate: Candidate, znodes: ControllerZnodes) -> Steps[Abstains | None]:
     """To whom this broker leaves it; a preferred one, and one that is ready, do not ask further."""
     me, standing = candidate.broker, candidate.standing
-    ready = seat.readiness
-    abstention = abstains_for_ready(me, standing, ready, seat.current_epoch)
+    ready = znodes.readiness
+    abstention = abstains_for_ready(me, standing, ready, znodes.current_epoch)
     if abstention is not None or standing.is_preferred:
         return abstention
     if standing.is_eligible and ready is not None and ready.broker == me:
@@ -205,8 +205,8 @@ def _is_over(candidate: Candidate, controller: Data, elected: BrokerId | None) -
 
 def step_down(session_id: int) -> Steps[None]:
     """Removes our own ephemeral. The epoch tells it from that of a successor."""
-    seat = yield from read_seat()
-    controller, epoch = seat.controller, seat.epoch
+    znodes = yield from read_controller_znodes()
+    controller, epoch = znodes.controller, znodes.epoch
     if controller is None or epoch is None or controller.stat.ephemeral_owner != session_id:
         return
     guard = Check(ControllerEpochZnode.PATH, epoch.stat.version)
@@ -216,8 +216,8 @@ def step_down(session_id: int) -> Steps[None]:
 
 def still_holds(lease: ControllerLease, session_id: int) -> Steps[bool]:
     """Whether this session is the controller as before: it was perhaps only cut off for a while."""
-    seat = yield from read_seat()
-    controller, epoch = seat.controller, seat.epoch
+    znodes = yield from read_controller_znodes()
+    controller, epoch = znodes.controller, znodes.epoch
     return (
         controller is not None
         and controller.stat.ephemeral_owner == session_id

@@ -18,9 +18,9 @@ is written behind them: what is handed over beside is only what the tree does no
 from typing import Final
 
 from odradek.controller.context import ControllerContext
+from odradek.controller.controller_znodes import ControllerZnodes, read_controller_znodes
 from odradek.controller.decisions.history import ended, unwritten
 from odradek.controller.events import WishChanged, WishIsDue
-from odradek.controller.seat import Seat, read_seat
 from odradek.controller.steps import Note, Remind, Steps, commit, read
 from odradek.metadata.json_body import MalformedZnode
 from odradek.metadata.znodes.broker import BrokerZnode
@@ -68,21 +68,21 @@ def why_not(context: ControllerContext, broker: BrokerId) -> str:
 
 def on_wish(context: ControllerContext) -> Steps[None]:
     """The wish, or who is ready, has changed."""
-    seat = yield from read_seat()
+    znodes = yield from read_controller_znodes()
     state = context.handover
-    if seat.wish is None:
+    if znodes.wish is None:
         state.end()
         return
     try:
-        wish = NextControllerZnode.decode(seat.wish.data)
+        wish = NextControllerZnode.decode(znodes.wish.data)
     except MalformedZnode as fault:
         state.end()
         yield Note("controller.znode_ignored", {"fault": str(fault)})
-        yield from commit(Multi((Delete(NextControllerZnode.PATH, seat.wish.stat.version),)))
+        yield from commit(Multi((Delete(NextControllerZnode.PATH, znodes.wish.stat.version),)))
         return
-    version = seat.wish.stat.version
+    version = znodes.wish.stat.version
     if state.wish == wish and state.version == version and state.is_handing_over:
-        if not _is_ready(seat, wish):
+        if not _is_ready(znodes, wish):
             yield from take_back(context, f"broker {wish.broker} is not ready any more")
         return  # as we have written it; it is replaced, or its lease will be over
     if state.wish is not None and state.wish.id != wish.id:
@@ -102,7 +102,7 @@ def on_wish(context: ControllerContext) -> Steps[None]:
     if is_new:
         yield Note("controller.is_wished_elsewhere", {"broker": wish.broker, "why": wish.why})
         yield Remind(READY_PATIENCE, WishIsDue(wish.id))
-    if _is_ready(seat, wish):
+    if _is_ready(znodes, wish):
         yield from _hand_over(context)
 
 
@@ -125,8 +125,8 @@ def _refusal(context: ControllerContext, wish: Wish) -> str:
     return why_not(context, wish.broker)
 
 
-def _is_ready(seat: Seat, wish: Wish) -> bool:
-    ready = seat.readiness
+def _is_ready(znodes: ControllerZnodes, wish: Wish) -> bool:
+    ready = znodes.readiness
     return ready is not None and (ready.broker, ready.wish) == (wish.broker, wish.id)
 
 
@@ -213,7 +213,7 @@ def take_back(context: ControllerContext, refusal: str) -> Steps[None]:
 
 def _drop_readiness(wish: Wish) -> Steps[None]:
     """A broker that hangs does not do so itself, and others would abstain for it."""
-    ready = (yield from read_seat()).readiness
+    ready = (yield from read_controller_znodes()).readiness
     if ready is not None and ready.wish == wish.id:
         yield from commit(Multi((Delete(ReadyToServeZnode.PATH, ANY_VERSION),)))
 

@@ -10,8 +10,8 @@ what they were when it began to load.
 
 from typing import NamedTuple
 
+from odradek.controller.controller_znodes import ControllerZnodes, read_controller_znodes
 from odradek.controller.decisions.campaign import Candidate
-from odradek.controller.seat import Seat, read_seat
 from odradek.controller.steps import Attempt, Note, Steps
 from odradek.metadata.json_body import MalformedZnode
 from odradek.metadata.znodes.cluster import ControllerEpochZnode
@@ -30,14 +30,14 @@ class GetReady(NamedTuple):
     """The image is to be loaded for this wish, then everybody is told."""
 
     wish: Wish
-    seat: Seat
+    znodes: ControllerZnodes
 
 
 class SayReady(NamedTuple):
     """The image is loaded; everybody is to be told."""
 
     wish: Wish
-    seat: Seat
+    znodes: ControllerZnodes
 
 
 class TakeOver(NamedTuple):
@@ -49,25 +49,25 @@ class GiveUp(NamedTuple):
 
 
 def decide_part(
-    candidate: Candidate, seat: Seat, loaded_for: str | None
+    candidate: Candidate, znodes: ControllerZnodes, loaded_for: str | None
 ) -> GetReady | SayReady | TakeOver | GiveUp | None:
     """What a broker that is not the controller has to do about the wish; None: nothing."""
-    wish, session = seat.wished, candidate.session_id
-    says_so = seat.ready is not None and seat.ready.stat.ephemeral_owner == session
+    wish, session = znodes.wished, candidate.session_id
+    says_so = znodes.ready is not None and znodes.ready.stat.ephemeral_owner == session
     is_named = wish is not None and wish.broker == candidate.broker
     is_mine = is_named and candidate.standing.is_eligible
-    if wish is None or not is_mine or wish.epoch != _epoch(seat):
+    if wish is None or not is_mine or wish.epoch != _epoch(znodes):
         return GiveUp() if loaded_for is not None or says_so else None
     if wish.id != loaded_for:
-        return None if wish.is_handed_over else GetReady(wish, seat)
+        return None if wish.is_handed_over else GetReady(wish, znodes)
     if wish.is_handed_over:
         return TakeOver()
-    return None if says_so and seat.readiness == _readiness(wish) else SayReady(wish, seat)
+    return None if says_so and znodes.readiness == _readiness(wish) else SayReady(wish, znodes)
 
 
-def _epoch(seat: Seat) -> int:
+def _epoch(znodes: ControllerZnodes) -> int:
     try:
-        return seat.current_epoch
+        return znodes.current_epoch
     except MalformedZnode:
         return -1
 
@@ -76,14 +76,14 @@ def _readiness(wish: Wish) -> Readiness:
     return Readiness(wish.broker, wish.id, wish.epoch)
 
 
-def say_ready(wish: Wish, seat: Seat) -> Steps[None]:
-    """If nothing has changed since the seat was read; if something has, a watch tells."""
-    assert seat.wish is not None, wish
-    assert seat.epoch is not None, wish
-    before = (yield from read_seat()).ready
+def say_ready(wish: Wish, znodes: ControllerZnodes) -> Steps[None]:
+    """If nothing has changed since the znodes were read; if something has, a watch tells."""
+    assert znodes.wish is not None, wish
+    assert znodes.epoch is not None, wish
+    before = (yield from read_controller_znodes()).ready
     ops: list[WriteOp] = [
-        Check(NextControllerZnode.PATH, seat.wish.stat.version),
-        Check(ControllerEpochZnode.PATH, seat.epoch.stat.version),
+        Check(NextControllerZnode.PATH, znodes.wish.stat.version),
+        Check(ControllerEpochZnode.PATH, znodes.epoch.stat.version),
     ]
     if before is not None:
         ops.append(Delete(ReadyToServeZnode.PATH, before.stat.version))
@@ -98,6 +98,6 @@ def say_ready(wish: Wish, seat: Seat) -> Steps[None]:
 
 def say_no_more(session_id: int) -> Steps[None]:
     """Removes what this session has said."""
-    ready = (yield from read_seat()).ready
+    ready = (yield from read_controller_znodes()).ready
     if ready is not None and ready.stat.ephemeral_owner == session_id:
         yield Attempt(Multi((Delete(ReadyToServeZnode.PATH, ready.stat.version),)))

@@ -90,7 +90,7 @@ from odradek.sim.worlds.cluster.promises.controller import (
     PastControllersWriteNothing,
     TheControllerStays,
     ThereIsAController,
-    draw_seat,
+    draw_candidates,
 )
 from odradek.sim.worlds.cluster.promises.full_disks import WhoHasRoomLeads
 from odradek.sim.worlds.cluster.promises.insides import MIN_ISR, Copies
@@ -174,7 +174,7 @@ class ClusterSimulation(Simulation):
         chance = world.chance.stream("shape")
         numbers = range(1, 1 + BROKERS[chance.below(len(BROKERS))])
         self.zookeeper = zookeeper_of(world)
-        self.seat = draw_seat(world.chance.stream("preferred"), numbers)
+        self.candidates = draw_candidates(world.chance.stream("preferred"), numbers)
         self.differs = world.chance.stream("files").one_in(4)
         three = world.chance.stream("disks").one_in(4)
         self._disks = THREE_DISKS if three else DISKS  # of each broker
@@ -193,7 +193,7 @@ class ClusterSimulation(Simulation):
         world.history.watch(self._tell_of_loss, {"records.may_be_lost"})
 
     def _settings(self, number: int) -> Mapping[str, str]:
-        said = {**SETTINGS, **self.seat.settings(number), "broker.rack": f"rack-{number % 2}"}
+        said = {**SETTINGS, **self.candidates.settings(number), "broker.rack": f"rack-{number % 2}"}
         if self.differs:
             said["min.insync.replicas"] = str(1 + self.world.chance.stream(str(number)).below(2))
         return said
@@ -281,8 +281,8 @@ class ClusterSimulation(Simulation):
             UncleanElectionsAreAllowed(),
             BoundsHoldEverywhere(self.copies),
             OneControllerInEachEpoch(self.copies),
-            OnlyWhoMayIsTheController(self.copies, self.seat),
-            ThereIsAController(self.copies.view, self.seat),
+            OnlyWhoMayIsTheController(self.copies, self.candidates),
+            ThereIsAController(self.copies.view, self.candidates),
             TheControllerStays(self.copies.view),
             PastControllersWriteNothing(self.copies.view),
             ElectionsHaveAnEnd(),

@@ -6,11 +6,11 @@ from typing import Final
 from odradek.sim.simulation import Knob
 from odradek.sim.worlds.cluster.mistakes.copying import COPY_MISTAKES
 from odradek.sim.worlds.cluster.mistakes.disks import DISK_MISTAKES
+from odradek.sim.worlds.cluster.mistakes.elections import ELECTION_MISTAKES
 from odradek.sim.worlds.cluster.mistakes.fences import FENCE_MISTAKES
 from odradek.sim.worlds.cluster.mistakes.logs import LOG_MISTAKES
 from odradek.sim.worlds.cluster.mistakes.moves import MOVE_MISTAKES
 from odradek.sim.worlds.cluster.mistakes.replication import MISTAKES
-from odradek.sim.worlds.cluster.mistakes.seat import SEAT_MISTAKES
 from odradek.sim.worlds.cluster.mistakes.states import STATE_MISTAKES
 
 _ALL: Final[Mapping[str, Knob | tuple[Knob, ...]]] = {
@@ -18,7 +18,7 @@ _ALL: Final[Mapping[str, Knob | tuple[Knob, ...]]] = {
     **FENCE_MISTAKES,
     **DISK_MISTAKES,
     **MOVE_MISTAKES,
-    **SEAT_MISTAKES,
+    **ELECTION_MISTAKES,
     **STATE_MISTAKES,
     **LOG_MISTAKES,
     **COPY_MISTAKES,

@@ -30,7 +30,7 @@ EPOCHS_MAX: Final = 30
 """In a second; the most that a run needs is nine."""
 
 
-class Seat(NamedTuple):
+class Candidates(NamedTuple):
     """Who may be the controller."""
 
     preferred: frozenset[int] = frozenset()
@@ -51,11 +51,11 @@ class Seat(NamedTuple):
         return self.has_fallback or number in self.preferred
 
 
-def draw_seat(chance: SeededRandom, numbers: Sequence[int]) -> Seat:
+def draw_candidates(chance: SeededRandom, numbers: Sequence[int]) -> Candidates:
     """Mostly no broker is preferred; else two are, and perhaps no other may be the controller."""
     if not chance.one_in(PREFERRED_ONE_IN):
-        return Seat()
-    return Seat(frozenset(numbers[-2:]), has_fallback=bool(chance.below(2)))
+        return Candidates()
+    return Candidates(frozenset(numbers[-2:]), has_fallback=bool(chance.below(2)))
 
 
 class OneControllerInEachEpoch(Looks):
@@ -78,16 +78,16 @@ class OneControllerInEachEpoch(Looks):
 class OnlyWhoMayIsTheController(Looks):
     """Where the settings allow no other than preferred brokers, no other has /controller."""
 
-    def __init__(self, copies: Copies, seat: Seat) -> None:
+    def __init__(self, copies: Copies, candidates: Candidates) -> None:
         super().__init__(copies)
-        self._seat = seat
+        self._candidates = candidates
 
     def look(self) -> None:
         """Whom the tree names."""
         node = self._view.tree.nodes.get(ControllerZnode.PATH)
         if node is not None:
             number = ControllerZnode.decode(node.data)
-            assert self._seat.may(number), f"{number} is the controller; {self._seat}"
+            assert self._candidates.may(number), f"{number} is the controller; {self._candidates}"
 
 
 class ThereIsAController(Invariant):
@@ -95,8 +95,8 @@ class ThereIsAController(Invariant):
 
     watches: ClassVar = frozenset({"heals", "looks"})
 
-    def __init__(self, view: ClusterView, seat: Seat) -> None:
-        self._view, self._seat = view, seat
+    def __init__(self, view: ClusterView, candidates: Candidates) -> None:
+        self._view, self._candidates = view, candidates
         self._healed: int | None = None
         self._without: int | None = None  # since when
 
@@ -106,7 +106,7 @@ class ThereIsAController(Invariant):
             self._healed = event.moment
         if self._healed is None or event.moment - self._healed < HEALING_MICROS:
             return
-        able = [broker for number, broker in brokers_of(self._view) if self._seat.may(number)]
+        able = [broker for number, broker in brokers_of(self._view) if self._candidates.may(number)]
         if not able or any(map(_decides, able)):
             self._without = None
             return
@@ -117,7 +117,7 @@ class ThereIsAController(Invariant):
     def at_end(self) -> None:
         """All have agreed, and then nothing was wanted for a while."""
         if self._healed is not None:
-            able = [it for number, it in brokers_of(self._view) if self._seat.may(number)]
+            able = [it for number, it in brokers_of(self._view) if self._candidates.may(number)]
             assert not able or any(map(_decides, able)), "none in the end"
 
 
@@ -142,7 +142,7 @@ class TheControllerStays(Invariant):
         self._last = max((epoch for epoch, _ in self._elected()), default=-1)
 
     def at_end(self) -> None:
-        """Each broker may have been restarted once more, and given the seat back."""
+        """Each broker may have been restarted once more, and made the controller again."""
         moved = [it for it in self._elected() if it[0] > self._last and "operator" not in it[1]]
         assert len(moved) <= 2 * len(self._view.brokers) + 2, moved
 

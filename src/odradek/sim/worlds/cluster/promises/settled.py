@@ -26,7 +26,7 @@ def unsettled(view: ClusterView) -> str:
             return f"broker {number} lacks a disk"
     complaints = (
         *_in_tree(view),
-        *_in_seat(view),
+        *_controllers(view),
         *_in_images(view),
         *_in_logs(view),
         *_in_settings(view),
@@ -57,7 +57,7 @@ def _in_tree(view: ClusterView) -> Iterator[str]:
             yield f"{place} is recovering"
 
 
-def _in_seat(view: ClusterView) -> Iterator[str]:
+def _controllers(view: ClusterView) -> Iterator[str]:
     """Who acts as the controller, and whom the tree names."""
     node = view.tree.nodes.get(ControllerZnode.PATH)
     named = [] if node is None else [int(ControllerZnode.decode(node.data))]

@@ -1,4 +1,4 @@
-"""The controller's seat: who has it, who shall have it, and who is ready, read together.
+"""Who is the controller, who shall be, and who is ready for it: four znodes, read together.
 
 The epoch is read first: whatever is bound to it and was read behind it is of that epoch or later.
 All four are watched. A znode that makes no sense counts as one that is not there; its fault is kept
@@ -22,7 +22,7 @@ from odradek.zookeeper.protocol.jute_replies import Data
 from odradek.zookeeper.protocol.jute_requests import Exists, GetData
 
 
-class Seat(NamedTuple):
+class ControllerZnodes(NamedTuple):
     """The four znodes, each None where it is not there."""
 
     epoch: Data | None
@@ -67,7 +67,7 @@ class Seat(NamedTuple):
         )
 
 
-def read_seat() -> Steps[Seat]:
+def read_controller_znodes() -> Steps[ControllerZnodes]:
     """As it is now."""
     watched = (ControllerZnode.PATH, NextControllerZnode.PATH, ReadyToServeZnode.PATH)
     answers = yield from read(
@@ -78,4 +78,4 @@ def read_seat() -> Steps[Seat]:
             for request in (Exists(path, watch=True), GetData(path, watch=False))
         ),
     )
-    return Seat(*(it if isinstance(it, Data) else None for it in answers[::2]))
+    return ControllerZnodes(*(it if isinstance(it, Data) else None for it in answers[::2]))

@@ -6,18 +6,18 @@ from typing import Any, Final
 from odradek.broker.control import controller_loop
 from odradek.broker.control.controller_policy import ControllerPolicy
 from odradek.controller import controller, standing
+from odradek.controller.controller_znodes import ControllerZnodes
 from odradek.controller.decisions import beginning, campaign, handover, liveness
 from odradek.controller.decisions.campaign import Candidate
-from odradek.controller.seat import Seat
 from odradek.controller.standing import Standing
 from odradek.controller.steps import Steps
 from odradek.metadata.znodes.controller import Wish
 from odradek.sim.simulation import Knob
 
 
-def _ready_for_any(seat: Seat, wish: Wish) -> bool:
+def _ready_for_any(znodes: ControllerZnodes, wish: Wish) -> bool:
     """Who is ready is ready, for whichever wish."""
-    return seat.readiness is not None and seat.readiness.broker == wish.broker
+    return znodes.readiness is not None and znodes.readiness.broker == wish.broker
 
 
 def _no_steps(*_: object) -> Steps[None]:
@@ -35,7 +35,7 @@ def _everybody(_policy: ControllerPolicy) -> bool:
     return True
 
 
-def _to_nobody(_candidate: Candidate, _seat: Seat) -> Steps[None]:
+def _to_nobody(_candidate: Candidate, _znodes: ControllerZnodes) -> Steps[None]:
     """Who finds no controller competes."""
     yield from ()
 
@@ -67,14 +67,14 @@ def _also_for_the_dead(me: Any, own: Standing, *of: Any) -> Any:
 
 _abstains_for_ready = standing.abstains_for_ready
 
-SEAT_MISTAKES: Final[Mapping[str, Knob]] = {
+ELECTION_MISTAKES: Final[Mapping[str, Knob]] = {
     "readiness-for-any-wish": Knob(handover, "_is_ready", _ready_for_any),
     "no-wish-is-refused": Knob(handover, "_refusal", _never_refused),
     "a-wish-is-waited-for-without-end": Knob(controller, "on_wish_due", _no_steps),
     "any-broker-may-be-the-controller": Knob(
         ControllerPolicy, "has_fallback", property(_everybody)
     ),
-    "nobody-is-left-the-seat": Knob(campaign, "_abstention", _to_nobody),
+    "all-compete-with-who-is-ready": Knob(campaign, "_abstention", _to_nobody),
     "a-new-controller-trusts-all-who-live": Knob(beginning, "former_lives", _no_former),
     "a-warm-beginning-repairs-nothing": Knob(beginning, "_repair", _no_steps),
     "what-was-begun-is-not-resumed": Knob(beginning, "_resume", _no_steps),
