@@ -53,7 +53,7 @@ def _to_settings(of: Parts, on_settings: BrokerWatcher) -> None:
     ]
     settings.topic_watchers += [
         loop.on_topic_settings,
-        lambda name: of.hosting.replicas.on_topic_settings({name}),
+        of.hosting.replicas.on_topic_settings,
     ]
 
 

@@ -310,7 +310,7 @@ def test_a_changed_setting_reaches_logs_and_leaders_of_its_topics_alone() -> Non
             states.append(state._replace(leadership=two))
         await replicas.apply_leader_and_isr(states)
         ground.settings.topics = {"orders": changed, "other": changed}
-        replicas.on_topic_settings({"orders"})
+        replicas.on_topic_settings("orders")
         orders, untouched = replicas.led(ORDERS), replicas.led(other)
         assert orders.log.config.segment_bytes == 2_000
         with pytest.raises(NotEnoughReplicas):

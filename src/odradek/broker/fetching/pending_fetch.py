@@ -25,7 +25,6 @@ from odradek.broker.fetching.fetch_sessions import (
     Session,
     Slot,
 )
-from odradek.broker.fetching.looked_at import LookedAt
 from odradek.broker.fetching.moved_leaders import endpoints, name_leader
 from odradek.broker.fetching.partition_reading import (
     NO_RECORDS,
@@ -76,6 +75,26 @@ class FetchDeps(NamedTuple):
     selector_class: str | None
     access: Authorizer | None
     on_follower_gone: Callable[[BrokerId], None]  # a connection by which it fetched has ended
+
+
+class LookedAt:
+    """What one look at the partitions of a fetch has brought."""
+
+    __slots__ = ("_bytes_min", "cold", "is_urgent", "partial", "rows", "size", "sought")
+
+    def __init__(self, bytes_min: int) -> None:
+        self.size = 0
+        self.is_urgent = False  # an error, for instance: it is told at once
+        self.rows: list[Found] = []  # for the answer
+        self.partial: list[Found] = []  # those with records
+        self.cold: list[ReadRange] = []  # not in the page cache, or asked for again
+        self.sought: dict[Slot, SoughtRead] = {}  # for which memory does not know the way
+        self._bytes_min = bytes_min
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether to answer now."""
+        return self.is_urgent or self.size >= self._bytes_min
 
 
 class FetchHost(Protocol):

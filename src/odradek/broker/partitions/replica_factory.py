@@ -3,7 +3,7 @@
 The rules follow from the topic's settings, and are replaced when these change.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from odradek.broker.partitions.logs.group_commit import GroupCommit
@@ -92,18 +92,18 @@ class ReplicaFactory:
 
     def on_topic_settings(
         self,
-        names: Collection[str] | None,
+        name: str | None,
         logs: Iterable[PartitionLog],
         leaders: Iterable[LeadingReplica],
     ) -> None:
-        """Something was changed for these topics; None: for all."""
+        """Something was changed for this topic; None: for all."""
         now = self._deps.clock.monotonic()
         known: dict[TopicConfig, _TopicRules] = {}  # topics that set nothing themselves share one
         for log in logs:
-            if names is None or log.partition.topic in names:
+            if name is None or log.partition.topic == name:
                 log.config = self._rules(log.partition.topic, known).log_config
         for replica in leaders:
-            if names is None or replica.partition.topic in names:
+            if name is None or replica.partition.topic == name:
                 rules = self._rules(replica.partition.topic, known)
                 replica.produce_rules = rules.produce_rules
                 replica.carry_out(replica.leader.on_min_isr(rules.min_isr, now))

@@ -436,9 +436,9 @@ class ReplicaManager:
 
     # Settings and failures
 
-    def on_topic_settings(self, names: Collection[str] | None) -> None:
-        """Something was changed for these topics; None: for all."""
-        self._factory.on_topic_settings(names, self.dirs, self._hosted.all_leading())
+    def on_topic_settings(self, name: str | None) -> None:
+        """Something was changed for this topic; None: for all."""
+        self._factory.on_topic_settings(name, self.dirs, self._hosted.all_leading())
 
     def look_at_failures(self) -> None:
         """Takes the dirs, and the single logs, out of service that failed since the last call."""
