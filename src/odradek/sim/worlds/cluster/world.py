@@ -259,7 +259,7 @@ class ClusterSimulation(Simulation):
         )
 
     def invariants(self) -> Sequence[Invariant]:
-        """See `promises.insides` and `promises.promises`; some are those of a single broker."""
+        """See `promises.insides` and `promises.to_clients`; some are those of a single broker."""
         return (
             ClusterTellsOneStory(self.copies),
             CommitsSurvive(),
