@@ -224,6 +224,7 @@ class Segment:
         return (
             self._index is not None
             and self._times is not None
+            and self._times.knows_last
             and self._aborted is not None
             and self.max_timestamp is not None
             and (self.first_timestamp is not None or not self.size)
@@ -272,7 +273,10 @@ class Segment:
             self._index = seen.offsets
         elif seen.offsets is not None and seen.offsets is not self._index:
             self._index.adopt_page(seen.offsets.page, seen.offsets.saved)
-        self._times = self._times or seen.times
+        if self._times is None:
+            self._times = seen.times
+        elif seen.times is not None:
+            self._times.adopt_last(seen.times)
         self._aborted = self._aborted or seen.aborted
         self._hint = self._hint or seen.hint
         self.max_timestamp = self.max_timestamp or seen.max_timestamp

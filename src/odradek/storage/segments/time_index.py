@@ -49,6 +49,16 @@ class TimeIndex:
         """How many entries there are."""
         return self.saved + len(self.tail)
 
+    @property
+    def knows_last(self) -> bool:
+        """Whether the newest entry is at hand: an append needs it, a look-up does not read it."""
+        return bool(self.tail) or self._last is not None or not self.saved
+
+    def adopt_last(self, seen: "TimeIndex") -> None:
+        """What a copy has read, of as many entries."""
+        if self._last is None and self.saved == seen.saved:
+            self._last = seen._last  # noqa: SLF001 - one of its own
+
     def last(self) -> TimeEntry | None:
         """The newest entry: the greatest timestamp that the index knows."""
         if self.tail:
