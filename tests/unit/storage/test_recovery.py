@@ -341,3 +341,25 @@ def test_a_producers_epoch_is_learned_from_batches_with_a_true_checksum_alone() 
     entry = t.log.producers.get(7)
     assert entry is not None
     assert entry.producer_epoch == 0
+
+
+@pytest.mark.parametrize("harmed", [0, 2, 4, 6])
+@pytest.mark.parametrize("bit", [0, 1, 2, 5, 33, 62])
+def test_a_base_offset_that_has_rotted_cuts_nothing(harmed: int, bit: int) -> None:
+    """No checksum covers it; between its neighbours the batch has one place only."""
+    t = Partition(LogConfig(segment_bytes=Bytes(300), index_interval_bytes=Bytes(1)))
+    for number in range(9):
+        t.append(f"{number}", f"{number}'")
+    assert 1 < len(t.log.segments) < 9
+    before, size = t.records(), len(t.batch(["0", "0'"]))
+    segment = t.log.segment_of(2 * harmed)
+    at = (harmed - segment.base_offset // 2) * size
+    file = t.disk.open(segment.path(".log"))
+    flipped = int.from_bytes(file.read(8, at), "big") ^ 1 << bit
+    file.write([flipped.to_bytes(8, "big")], at)
+    repair = t.reopen().repair
+    assert repair.first_lost_offset is None
+    assert f"had the offset {flipped} for {2 * harmed}" in str(repair)
+    assert t.records() == before
+    assert not t.reopen().repair
+    assert t.records() == before

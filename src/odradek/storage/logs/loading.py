@@ -275,7 +275,8 @@ class _Loading:
                 self._drop(number)
                 return
             file_size = segment.size
-            error = self._recover(segment)
+            following = segments[number + 1].base_offset if number + 1 < len(segments) else None
+            error = self._recover(segment, following)
             if number + 1 < len(segments):
                 segment.complete_times()
             save_indexes(segment)
@@ -333,7 +334,7 @@ class _Loading:
         self.before_cut()
         self.log.unclean = Unclean(Reason.CUT)
 
-    def _recover(self, segment: Segment) -> CorruptFile | None:
+    def _recover(self, segment: Segment, following: Offset | None) -> CorruptFile | None:
         """Walks through a segment's batches, and builds its indexes as it goes.
 
         Where the index can be trusted the walk begins at its last entry below the recovery
@@ -353,12 +354,16 @@ class _Loading:
         epoch = self.epochs_seen[-1][0] if self.epochs_seen else -1
         try:
             for position, header, _ in walk_batches(segment.file, path, start, size):
-                behind = segment.follows(position, header, end)
+                if header.base_offset != end:
+                    behind = _offset_at(segment, position + header.size, size, following)
+                    if _is_misplaced(header, end, behind):
+                        self._put_right(segment, position, header, end)
+                next_end = segment.follows(position, header, end)
                 if header.leader_epoch > epoch:
                     epoch = LeaderEpoch(header.leader_epoch)
                     self.epochs_seen.append(EpochStart(epoch, Offset(header.base_offset)))
                 whole.append(header)
-                end = behind
+                end = next_end
                 if len(whole) == NOTED_AT_ONCE:
                     segment.note(whole, segment.size)
                     whole.clear()
@@ -368,6 +373,16 @@ class _Loading:
             segment.note(whole, segment.size)
             self.end = Offset(end)
         return None
+
+    def _put_right(self, segment: Segment, position: int, header: BatchHeader, end: int) -> None:
+        """Gives a whole batch its offset back: rot has changed that one alone. Nothing is cut."""
+        self.repair.notes.append(
+            f"the batch at byte {position} of {segment.path(LOG)} had the offset "
+            f"{header.base_offset} for {end}"
+        )
+        header.base_offset = end
+        segment.file.write([end.to_bytes(8, "big")], position)
+        segment.file.sync()
 
     def _restart(self, segment: Segment, end: int) -> tuple[int, int]:
         """Where the walk begins, and the offset that must not be undercut there."""
@@ -492,3 +507,25 @@ class _Loading:
 
 def _below(entries: Iterable[EpochStart], offset: Offset) -> list[EpochStart]:
     return [entry for entry in entries if entry.start_offset < offset]
+
+
+def _is_misplaced(header: BatchHeader, end: int, behind: int | None) -> bool:
+    """Whether a batch whose checksum is right has one place only, and does not say so.
+
+    No checksum covers a base offset, so the neighbours tell: what lies behind cannot follow this
+    batch, and follows the one before it by exactly as many offsets as this one has. Gaps and leaps
+    contradict nothing.
+    """
+    if behind is None or end <= header.base_offset < header.next_offset <= behind:
+        return False
+    return behind == end + header.last_offset_delta + 1
+
+
+def _offset_at(segment: Segment, position: int, size: int, following: int | None) -> int | None:
+    """The base offset of the batch that begins here; of the next segment where this one ends."""
+    if position == size:
+        return following
+    try:
+        return next(walk_headers(segment.file, segment.path(LOG), position, size))[1].base_offset
+    except CorruptFile:
+        return None
