@@ -320,3 +320,52 @@ def test_what_an_earlier_life_has_left_to_delete_goes_at_once() -> None:
     with Ground({"log.segment.delete.delay.ms": "60000"}) as ground:
         ground.live(first)
         ground.live(second)
+
+
+@pytest.mark.parametrize("days", [2, -2])
+def test_a_clock_that_is_set_makes_no_producer_silent(days: int) -> None:
+    """What it sends again is known; once it was silent for its day by any clock it is forgotten."""
+    day = 86_400 * 1_000_000  # microseconds
+
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word(ORDERS)])
+        led = replicas.led(ORDERS)
+        async with asyncio.TaskGroup() as tasks:
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
+            Appender(led).append(timeless("x", sequence=0))
+            await asyncio.sleep(2)
+            ground.machine.clock.skew = days * day
+            await asyncio.sleep(2)
+            assert led.log.producers.get(PRODUCER) is not None
+            Appender(led).append(timeless("x", sequence=1))
+            await asyncio.sleep(2)
+            ground.machine.clock.skew = 0
+            await asyncio.sleep(2)
+            assert led.log.producers.get(PRODUCER) is not None
+            for task in running:
+                task.cancel()
+
+    with Ground(SOON) as ground:
+        ground.live(talk)
+
+
+def test_a_producer_is_forgotten_once_it_was_silent_for_long_after_a_jump() -> None:
+    """Not later than without it."""
+
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word(ORDERS)])
+        led = replicas.led(ORDERS)
+        async with asyncio.TaskGroup() as tasks:
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
+            Appender(led).append(timeless("x", sequence=0))
+            await asyncio.sleep(2)
+            ground.machine.clock.skew = 7_200 * 1_000_000
+            await asyncio.sleep(5)
+            assert led.log.producers.get(PRODUCER) is not None
+            await asyncio.sleep(20)
+            assert led.log.producers.get(PRODUCER) is None
+            for task in running:
+                task.cancel()
+
+    with Ground(SOON | {"producer.id.expiration.ms": "20000"}) as ground:
+        ground.live(talk)

@@ -156,6 +156,19 @@ def test_who_may_end_a_transaction() -> None:
     assert t.log.aborted_between(Offset(0), Offset(9)) == []
 
 
+def test_what_hangs_has_the_outcome_of_the_next_transaction() -> None:
+    """As in Kafka, whose entry keeps where it began: without verification a late batch stays so."""
+    t = Partition()
+    in_transaction(t, 0, 2)
+    in_transaction(t, 0, 2, epoch=1)
+    t.commit()
+    assert t.log.last_stable_offset == 0
+    t.end(2, committed=True, epoch=1)
+    t.commit()
+    assert t.log.last_stable_offset == t.log.log_end_offset == 3
+    assert t.log.aborted_between(Offset(0), Offset(3)) == []
+
+
 def test_a_plain_batch_within_a_transaction_is_refused() -> None:
     """It could neither be committed nor aborted with the rest."""
     t = Partition()

@@ -19,6 +19,7 @@ import structlog
 from odradek.broker.jobs import drained, off_loop
 from odradek.broker.partitions.logs.local_logs import RunningCompaction
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.silence_clock import SilenceClock
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows import cleaner as cleaner_rows
 from odradek.config.rows import log as log_rows
@@ -80,6 +81,7 @@ class LogMaintenance:
         self._clock = clock
         self._tasks = tasks
         self._started: list[asyncio.Task[None]] = []
+        self._silence = SilenceClock(clock)
         self._corrupt: dict[TopicPartition, tuple[PartitionLog, int]] = {}
         """They are left alone, until they are mended: with their cuts so far."""
         self._active: dict[str, dict[PartitionLog, int]] = {  # rounds since it was written to
@@ -173,7 +175,8 @@ class LogMaintenance:
         starts: dict[PartitionLog, _Start] = {}
         async for found in self._logs(log_dir):
             now, cuts = self._clock.wall(), found.cuts
-            found.producers.expire(now, found.config.producer_expiration_ms)
+            after = found.config.producer_expiration_ms
+            found.producers.expire(self._silence.now(after), after)
             if found.being_cleaned or not found.config.delete:
                 continue
             with self._noting(found):
