@@ -43,6 +43,9 @@ def spark(spark_connector: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
             "spark.jars": spark_connector,
             "spark.driver.memory": "1g",
             "spark.local.dir": str(folder / "local"),
+            "spark.eventLog.enabled": "true",  # what a history server shows
+            "spark.eventLog.dir": str(folder),
+            "spark.eventLog.compress": "false",
             "spark.sql.warehouse.dir": str(folder / "warehouse"),
             "spark.sql.shuffle.partitions": "2",
         },

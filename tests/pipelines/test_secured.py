@@ -101,6 +101,32 @@ def test_source_and_sink_of_spark(spark: Any, named: Named, tmp_path: Path) -> N
     )
 
 
+def test_no_secret_is_in_what_spark_keeps(spark: Any, named: Named, tmp_path: Path) -> None:
+    """Plans, event logs and checkpoints outlive a run, and are read by more than may log in.
+
+    The password stands in the options here: a reference is nothing that could be seen.
+    """
+    topics = Topics(named.bootstrap, "kept")
+    topic, other = topics.make(), topics.make("other")
+    topics.fill(topic, [{"value": b"%d" % it} for it in range(10)])
+    kept, options = tmp_path / "checkpoint", {"kafka.bootstrap.servers": named.asking, **LOGIN}
+    reader = spark.readStream.format("odradek").options(**options, subscribe=topic)
+    rows = reader.option("startingOffsets", "earliest").load().select("value")
+    writer = rows.writeStream.format("odradek").options(**options, topic=other)
+    query = writer.option("checkpointLocation", str(kept)).trigger(availableNow=True).start()
+    query.awaitTermination()
+    assert len(records_of(named.bootstrap, other, range(1))) == 10
+    is_long = True
+    plans = query._jsq.explainInternal(is_long) + rows._jdf.queryExecution().toString()
+    events = Path(spark.conf.get("spark.eventLog.dir").removeprefix("file:"))
+    logs = [it for it in events.rglob(f"*{spark.sparkContext.applicationId}*") if it.is_file()]
+    assert logs
+    files = [*logs, *(it for it in kept.rglob("*") if it.is_file())]
+    texts = [plans, *(it.read_text("latin-1") for it in files)]
+    assert any(str(query.runId) in text for text in texts)
+    assert not [text for text in texts if PASSWORD in text]
+
+
 def test_a_command_logs_in(named: Named, tmp_path: Path) -> None:
     """By the settings of its file, as commands do that need no Spark."""
     topics = Topics(named.bootstrap, "commanded")
