@@ -331,7 +331,7 @@ def test_a_clock_that_is_set_makes_no_producer_silent(days: int) -> None:
         await replicas.apply_leader_and_isr([word(ORDERS)])
         led = replicas.led(ORDERS)
         async with asyncio.TaskGroup() as tasks:
-            running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock, tasks).start()
             Appender(led).append(timeless("x", sequence=0))
             await asyncio.sleep(2)
             ground.machine.clock.skew = days * day
@@ -356,7 +356,7 @@ def test_a_producer_is_forgotten_once_it_was_silent_for_long_after_a_jump() -> N
         await replicas.apply_leader_and_isr([word(ORDERS)])
         led = replicas.led(ORDERS)
         async with asyncio.TaskGroup() as tasks:
-            running = LogMaintenance(replicas, ground.settings, ground.machine.clock).start(tasks)
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock, tasks).start()
             Appender(led).append(timeless("x", sequence=0))
             await asyncio.sleep(2)
             ground.machine.clock.skew = 7_200 * 1_000_000
