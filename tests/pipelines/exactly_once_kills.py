@@ -2,8 +2,9 @@
 
 `python -m tests.pipelines.exactly_once_kills --kills 50` kills drivers that have all but Spark, at
 steps that lie evenly between the first and the last; `--spark` kills those of one query of Spark's,
-whose Java and Python workers go on for a moment, and workers in their tasks. At first they die at
-each step by its name, then at moments that are drawn. CI does few of each.
+whose Java and Python workers go on for a moment, and workers in their tasks. The first driver and
+each third one die at moments that are drawn, the others at each step by its name; workers at each
+step first, and then at drawn moments. CI does few of each.
 """
 
 import argparse
@@ -45,8 +46,11 @@ FILES_OF_A_LIFE: Final = 8
 DEATHS: Final = "deaths"
 MASTERS: Final = ("local[2]", "local[2,4]")
 """In the second one Spark runs a task again whose worker has died; else the driver begins again."""
-WORKERS_OF_A_LIFE: Final = 3
-"""All in one micro-batch at worst: a fourth time it does not begin again."""
+DRAWN_ONE_IN: Final = 3
+"""Of lives: how many end at a drawn moment."""
+WORKERS_OF_A_LIFE: Final = (2, 0, 1, 0, 1, 2, 1, 2, 0)
+"""In turn, with drawn ends and with others. All in one micro-batch at worst: a fourth time it does
+not begin again."""
 DRIVER_STEPS: Final = [
     death
     for calls in (1, 2)
@@ -167,13 +171,21 @@ def written() -> None:
 def deaths_of(kills: int) -> Iterator[list[Death]]:
     """Of each life: some of its workers die, and then its driver; so many in all."""
     chance = random.Random(kills)
-    drawn = ((chance.randrange(1, DRIVER_CALLS), chance.randrange(1, TASK_CALLS)) for _ in count())
-    of_driver = chain(DRIVER_STEPS, (Death(doomed.DRIVER_DIES, "", it) for it, _ in drawn))
-    of_task = chain(TASK_STEPS, (Death(doomed.WORKER_DIES, "", it) for _, it in drawn))
-    while kills:
-        workers = min(WORKERS_OF_A_LIFE, kills - 1)
-        yield [*islice(of_task, workers), next(of_driver)]
+    of_driver = iter(DRIVER_STEPS)
+    of_task = chain(TASK_STEPS, _drawn(chance, doomed.WORKER_DIES, TASK_CALLS))
+    drawn = _drawn(chance, doomed.DRIVER_DIES, DRIVER_CALLS)
+    for life in count():
+        if not kills:
+            return
+        workers = min(WORKERS_OF_A_LIFE[life % len(WORKERS_OF_A_LIFE)], kills - 1)
+        step = next(of_driver, None) if life % DRAWN_ONE_IN else None
+        yield [*islice(of_task, workers), step or next(drawn)]
         kills -= workers + 1
+
+
+def _drawn(chance: random.Random, who: str, calls: int) -> Iterator[Death]:
+    while True:
+        yield Death(who, "", chance.randrange(1, calls))
 
 
 def kill_spark(topics: Topics, folder: Path, kills: int) -> None:
