@@ -16,7 +16,8 @@ The order that matters is kept. What goes out next is, of what waits:
 5. StopReplica.
 
 Invariants: a partition waits in at most one StopReplica to be sent after its LeaderAndIsr; one
-whose replica is to be deleted there waits in no LeaderAndIsr.
+whose replica is to be deleted there waits in no LeaderAndIsr; of topics that had one name the
+metadata of two wait at most, of the first, which the broker may know, and of the last.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -70,11 +71,12 @@ class Sender(NamedTuple):
 class _Rows(Generic[R]):
     """Rows by topic and partition; those of a topic's later id stand behind those of an earlier."""
 
-    __slots__ = ("_ids", "_topics")
+    __slots__ = ("_first", "_ids", "_topics")
 
     def __init__(self) -> None:
         self._topics: dict[tuple[str, bytes], dict[int, R]] = {}
         self._ids: dict[str, bytes] = {}  # the last that was heard of
+        self._first: dict[str, bytes] = {}  # the first that has rows here
 
     def __len__(self) -> int:
         return sum(map(len, self._topics.values()))
@@ -82,12 +84,23 @@ class _Rows(Generic[R]):
     def of_topic(self, name: str, topic_id: bytes) -> dict[int, R]:
         """The rows of a topic."""
         self._ids[name] = topic_id
+        self._first.setdefault(name, topic_id)
         return self._topics.setdefault((name, topic_id), {})
 
     def earlier(self, name: str, topic_id: bytes) -> dict[int, R] | None:
         """The rows that a topic of the same name and another id had."""
         known = self._ids.get(name, topic_id)
         return self._topics.get((name, known)) if known != topic_id else None
+
+    def forget_between(self, name: str, topic_id: bytes) -> None:
+        """Of topics of a name that was given again, the first stays: its end must be told.
+
+        The receiver may know that one. Of those between it and this one it has heard nothing, and
+        may not: rows are taken from the front.
+        """
+        known = self._ids.get(name, topic_id)
+        if known not in {topic_id, self._first.get(name)}:
+            self._topics.pop((name, known), None)
 
     def drop(self, partition: TopicPartition, topic_id: bytes) -> None:
         """If there is one; without an id that of the topic that was heard of last."""
@@ -101,12 +114,19 @@ class _Rows(Generic[R]):
         for key, rows in tuple(self._topics.items()):
             taken = [rows.pop(number) for number in tuple(islice(rows, count))]
             if not rows:
-                del self._topics[key]
+                self._leave(*key)
             if taken:
                 yield *key, taken
             count -= len(taken)
             if not count:
                 return
+
+    def _leave(self, name: str, topic_id: bytes) -> None:
+        del self._topics[name, topic_id]
+        if self._first.get(name) == topic_id:
+            self._first.pop(name)
+            if (name, self._ids[name]) in self._topics:
+                self._first[name] = self._ids[name]
 
 
 class ControlQueue:
@@ -380,9 +400,6 @@ class _MetadataWaiting:
         self, rows: _Rows[UpdateMetadataPartitionState], request: UpdateMetadataRequest
     ) -> None:
         for topic in request.topic_states:
-            old = rows.earlier(topic.topic_name, topic.topic_id)
+            rows.forget_between(topic.topic_name, topic.topic_id)
             mine = rows.of_topic(topic.topic_name, topic.topic_id)
-            for row in topic.partition_states:
-                mine[row.partition_index] = row
-                if old is not None:
-                    old.pop(row.partition_index, None)
+            mine.update((row.partition_index, row) for row in topic.partition_states)

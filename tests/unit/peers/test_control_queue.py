@@ -3,7 +3,7 @@
 import tracemalloc
 from typing import NamedTuple
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from odradek.peers.control_message import ControlMessage, ControlRequest
@@ -203,7 +203,22 @@ def test_metadata_of_a_topic_made_again_comes_behind_its_end() -> None:
     (request,) = take_all(queue)
     assert isinstance(request, UpdateMetadataRequest)
     assert [it.topic_id for it in request.topic_states] == [FIRST_ID, SECOND_ID]
-    assert said(request)[1] == [(1, -2, False), (0, 1, False)]
+    assert said(request)[1] == [(0, -2, False), (1, -2, False), (0, 1, False)]
+
+
+def test_the_end_of_a_topic_is_told_even_if_the_next_of_its_name_has_ended_too() -> None:
+    """A broker that stood still knows the first one; of those between it has never heard."""
+    queue = ControlQueue(SENDER)
+    for number in range(9):
+        topic_id = bytes(15) + bytes([number])
+        if number:
+            queue.add(ControlMessage(metadata(0, 1, topic_id=topic_id)))
+        queue.add(ControlMessage(metadata(0, 1, leader=-2, topic_id=topic_id)))
+    assert len(queue) == 4
+    (request,) = take_all(queue)
+    assert isinstance(request, UpdateMetadataRequest)
+    assert [it.topic_id[-1] for it in request.topic_states] == [0, 8]
+    assert said(request)[1] == [(0, -2, False), (1, -2, False)] * 2
 
 
 class Hosted(NamedTuple):
@@ -219,7 +234,8 @@ class Receiver:
 
     def __init__(self) -> None:
         self.hosted: dict[int, Hosted] = {}
-        self.leaders: dict[int, int] = {}
+        self.topic = b""
+        self.leaders: dict[int, int] = {}  # of that topic
         self.live: list[int] = []
 
     def hear(self, request: ControlRequest) -> None:
@@ -235,9 +251,14 @@ class Receiver:
                         self.hosted[row.partition_index] = it
             case UpdateMetadataRequest():
                 self.live = [it.id for it in request.live_brokers]
+                before, leaders = self.topic, self.leaders
                 for about in request.topic_states:
-                    for state in about.partition_states:
-                        self.leaders[state.partition_index] = state.leader
+                    told = {it.partition_index: it.leader for it in about.partition_states}
+                    is_same = about.topic_id == before
+                    left = {**(leaders if is_same else {}), **told}
+                    left = {it: leader for it, leader in left.items() if leader != DURING_DELETION}
+                    if left or is_same:
+                        self.topic, self.leaders = about.topic_id, left
             case StopReplicaRequest():
                 for stopped in request.topic_states:
                     for end in stopped.partition_states:
@@ -262,7 +283,11 @@ STEPS = st.lists(
 )
 
 
+MADE_AND_DELETED_TWICE = ["metadata", "take", "take", "delete topic", "metadata", "delete topic"]
+
+
 @given(STEPS)
+@example([(what, 0) for what in MADE_AND_DELETED_TWICE])
 def test_a_slow_broker_ends_where_one_ends_that_heard_every_word(
     steps: list[tuple[str, int]],
 ) -> None:
@@ -290,6 +315,7 @@ def test_a_slow_broker_ends_where_one_ends_that_heard_every_word(
             case "delete topic":
                 everything = range(3)
                 epoch_of_all = DURING_DELETION
+                tell(metadata(*everything, leader=DURING_DELETION, live=live, topic_id=topic_id))
                 tell(stop(*everything, delete=True, epoch=epoch_of_all, topic_id=topic_id))
                 topics += 1
             case "metadata":
