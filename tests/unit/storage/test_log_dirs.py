@@ -7,7 +7,7 @@ import pytest
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset
 from odradek.model.units import Bytes, Timestamp
-from odradek.records.batch import read_header
+from odradek.records.batch import place, read_header
 from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.sim.doors.disk import SimulatedDisk
@@ -439,6 +439,34 @@ def test_many_cuts_cost_one_checkpoint() -> None:
     assert [log.log_end_offset for log in logs] == [1, 1, 1, 2, 2]
     data = h.disks[0].open("recovery-point-offset-checkpoint").read(999, 0)
     assert [line.split()[-1] for line in data.splitlines()[2:]] == [b"1", b"1", b"1", b"2", b"2"]
+
+
+@pytest.mark.parametrize("after", ["exit", "crash"])
+def test_what_was_committed_behind_a_cut_in_a_gap_survives_a_kill(after: str) -> None:
+    """Compaction at the leader had left the gap, and no flush had come yet.
+
+    The start would take it for records that the crash took, and end the log before it: offsets
+    that were given out once would have been given again.
+    """
+    h = Host(1)
+    log = h.dirs.get_or_create(part(0), NEW, NOW)
+    fill(log, "a")
+    batch = build_batch([Record(0, NOW, None, b"b")])
+    place(batch, 0, 8, 0)
+    log.append_replica(memoryview(batch), NOW)
+    job = log.take_job()
+    assert job is not None
+    job.run()
+    job.publish()
+    h.disks[0].sync_directory("")
+    h.dirs.dirs[0].truncation({part(0): Offset(5)}, NOW).run()
+    if after == "exit":
+        fill(log, "c")
+    h.come_back(after)
+    found = h.dirs.get(part(0))
+    assert found is not None
+    assert found.log_end_offset == (6 if after == "exit" else 5)
+    assert found.log_start_offset == 0
 
 
 @pytest.mark.parametrize("step", ["gathered", "written"])

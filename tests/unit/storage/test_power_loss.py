@@ -3,7 +3,9 @@
 import pytest
 
 from odradek.model.positions import Offset
-from odradek.model.units import Bytes
+from odradek.model.units import Bytes, Timestamp
+from odradek.records.batch import place
+from odradek.records.control import EndMarker, TransactionEnd
 from odradek.sim.doors.chance import SeededRandom
 from odradek.sim.doors.disk import SimulatedDisk
 from odradek.storage.dirs.log_dir import LogDir
@@ -80,6 +82,39 @@ def test_what_a_truncation_cut_off_stays_off() -> None:
     t.flush()
     truncate_to(t.log, Offset(2), t.now)
     assert not any(name.endswith(".log") for name in t.unsynced())
+
+
+def test_what_a_truncation_cut_off_the_indexes_of_a_segment_that_it_left_stays_off() -> None:
+    """Behind a gap the log goes on in another segment, and nobody looks at this one again.
+
+    An aborted transaction would come back, and hide what its producer committed later.
+    """
+    t = Partition()
+    t.append("a", producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
+    end = TransactionEnd(1, 0, EndMarker(committed=False, coordinator_epoch=0), 0).batch(t.now)
+    place(end, 0, 9, 0)
+    t.log.append_replica(memoryview(end), t.now)
+    t.write()
+    t.flush()
+    truncate_to(t.log, Offset(5), t.now)
+    assert not any(name.startswith(f"{0:020}") for name in t.unsynced())
+
+
+def test_a_segment_that_was_rolled_when_all_of_it_was_durable_has_its_last_time() -> None:
+    """Its time index is completed when it is rolled, and no flush had reason to look at it."""
+    for clean in (True, False):
+        t = Partition()
+        t.append("value-0")
+        for number in range(1, 4):
+            t.now = Timestamp(1_000 + number)
+            t.append(f"value-{number}")
+        t.flush()
+        t.log.roll(t.now)
+        t.write()
+        t.append("value-4")
+        t.reopen(clean=clean)
+        assert t.log.segments[0].newest == (1_003, 3)
+        assert t.log.offset_at(Timestamp(1_003)) == (1_003, 3)
 
 
 def test_indexes_built_anew_below_the_recovery_point_are_durable() -> None:

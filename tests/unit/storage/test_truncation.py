@@ -1,5 +1,7 @@
 """Cutting a log: from its end by a leader's word, from its start by retention."""
 
+from dataclasses import replace
+
 import pytest
 
 from odradek.model.positions import LeaderEpoch, Offset
@@ -7,7 +9,7 @@ from odradek.model.units import Bytes, Millis, Timestamp
 from odradek.records.batch import place
 from odradek.storage.errors import OffsetOutOfRange
 from odradek.storage.logs.retention import DeleteJob, deletable_up_to
-from odradek.storage.logs.truncation import truncate_fully, truncate_to
+from odradek.storage.logs.truncation import settle_gap, truncate_fully, truncate_to
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import SMALL, Partition
 
@@ -57,33 +59,62 @@ def test_a_batch_is_never_cut_in_two() -> None:
     assert t.read() == ["a", "b"]
 
 
-@pytest.mark.parametrize("offset", range(21))
-@pytest.mark.parametrize("after", ["nothing", "kill", "clean"])
-def test_truncating_to_where_compaction_left_nothing(offset: int, after: str) -> None:
-    """The log ends at the offset all the same: up to there it was committed."""
-    t = Partition()
-    left = {number: f"value-{number}" for number in (3, 8, 13, 18, 20)}
+LEFT = {number: f"value-{number}" for number in (3, 8, 13, 18, 20)}
+
+
+def compacted(config: LogConfig = SMALL) -> Partition:
+    """What compaction left of 21 batches, over four segments."""
+    t = Partition(config)
     for number in range(21):
-        if (value := left.get(number)) is not None:
+        if (value := LEFT.get(number)) is not None:
             batch = t.batch([value])
             place(batch, 0, number, 0)
+            t.now = Timestamp(1_000 + number)
             t.log.append_replica(memoryview(batch), t.now)
             t.write()
         if number % 7 == 6:
             t.log.roll(t.now)
             t.write()
-    t.flush()
     t.commit()
+    return t
+
+
+@pytest.mark.parametrize("offset", range(21))
+@pytest.mark.parametrize("after", ["nothing", "kill", "clean"])
+@pytest.mark.parametrize("flushed", [True, False])
+def test_truncating_to_where_compaction_left_nothing(
+    offset: int, after: str, *, flushed: bool
+) -> None:
+    """The log ends at the offset all the same, and begins where it did: nothing was deleted."""
+    t = compacted()
+    if flushed:
+        t.flush()
+    settle_gap(t.log, Offset(offset), t.now)
     truncate_to(t.log, Offset(offset), t.now)
     if after != "nothing":
         t.reopen(clean=after == "clean")
     log, end = t.log, offset
-    assert log.log_end_offset == log.high_watermark == log.recovery_point == end
-    kept = [(number, value) for number, value in left.items() if number < end]
-    assert t.records(log.segments[0].base_offset) == kept
+    assert log.log_end_offset == log.high_watermark == end
+    kept = [(number, value) for number, value in LEFT.items() if number < end]
+    assert log.log_start_offset == 0
+    assert t.records() == kept
     assert t.append("new").base_offset == end
     t.reopen()
-    assert t.records(log.segments[0].base_offset) == [*kept, (end, "new")]
+    assert t.records() == [*kept, (end, "new")]
+
+
+def test_a_segment_that_is_empty_holds_retention_up_for_nothing() -> None:
+    """A cut, or compaction, took all that the log began with; what is behind it is too old."""
+    t = compacted(replace(SMALL, retention_ms=Millis(100)))
+    t.flush()
+    truncate_to(t.log, Offset(2), t.now)
+    t.append("new")
+    t.log.roll(t.now)
+    t.write()
+    t.commit()
+    assert [segment.size > 0 for segment in t.log.segments] == [False, True, False]
+    assert deletable_up_to(t.log, t.now) == 0
+    assert deletable_up_to(t.log, Timestamp(t.now + 101)) == 3
 
 
 def test_truncating_beyond_the_end_drops_epochs_only() -> None:

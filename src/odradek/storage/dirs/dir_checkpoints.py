@@ -228,6 +228,11 @@ class DirCheckpoints:
         if lowered:
             self.note_recovery_points({**self._recovery_points, **lowered})
 
+    def raise_recovery_points(self, points: Mapping[TopicPartition, Offset]) -> None:
+        """Up to there these logs were made durable, for a cut that leaves a gap below it."""
+        if points:
+            self.note_recovery_points({**self._recovery_points, **points})
+
     def lower_log_starts(self, points: Mapping[TopicPartition, Offset]) -> None:
         """Likewise: a log that ends below where it is said to start would be begun anew."""
         lowered = _lowered(points, self._log_starts)

@@ -52,7 +52,7 @@ from odradek.storage.files.unclean_logs import (
 from odradek.storage.logs.closing import close
 from odradek.storage.logs.loading import Checkpointed, LogOpener, Repair
 from odradek.storage.logs.log import PartitionLog
-from odradek.storage.logs.truncation import truncate_fully, truncate_to
+from odradek.storage.logs.truncation import settle_gap, truncate_fully, truncate_to
 from odradek.storage.segments.segment import Folder
 from odradek.storage.settings import LogConfig
 
@@ -358,6 +358,9 @@ class TruncationJob(NamedTuple):
     def run(self) -> None:
         """On the disk's thread; what the checkpoints say is lowered before."""
         cuts = {log.partition: offset for log, offset in self.cuts}
+        if not self.fully:
+            gaps = {log.partition: at for log, at in self.cuts if settle_gap(log, at, self.now)}
+            self.log_dir.raise_recovery_points(gaps)
         self.log_dir.lower_recovery_points(cuts)
         self.log_dir.lower_log_starts(cuts)
         for log, offset in self.cuts:

@@ -77,7 +77,7 @@ class FlushJob:
         self.upto: Offset = log.log_end_offset
         self.epochs = log.next_epochs.entries  # a write on its way may have saved newer ones
         self.cuts = log.cuts
-        first = log.segment_of(log.recovery_point)
+        first = log.segment_of(log.recovery_point - 1)  # it may have been rolled since
         self.segments: list[Segment] = log.segments[log.segments.index(first) :]
         self.saves: list[Save] = [save for s in self.segments for save in s.saves()]
 

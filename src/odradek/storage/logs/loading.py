@@ -265,7 +265,8 @@ class _Loading:
             return
         if not self.indexed:
             self.check_point = Offset(0)
-        first = segments.index(self.log.segment_of(self.check_point))
+        before = self.log.segment_of(self.check_point - 1)  # may lack its last time
+        first = segments.index(before)
         for segment in segments[first:]:
             if segment.size and is_old_format(segment.file, segment.size):
                 raise OldFormat(segment.path(LOG))

@@ -29,6 +29,8 @@ def deletable_up_to(log: ReadableLog, now: Timestamp) -> Offset:
         start = log.log_start_offset
         excess = _excess(log)
         for segment, end in zip(log.segments, _ends(log), strict=True):
+            if not segment.size and segment is not log.active_segment:
+                continue  # compaction, or a cut, took all that it had
             excess -= segment.size
             fits = excess < 0
             if end > log.high_watermark or (fits and not _has_expired(log, segment, now)):

@@ -11,14 +11,24 @@ from odradek.model.units import Timestamp
 from odradek.storage.errors import CorruptFile
 from odradek.storage.files.checkpoints import encode_epochs
 from odradek.storage.files.dir_files import delete_if_there, read_small, write_small
-from odradek.storage.files.names import EPOCH_CHECKPOINT, SNAPSHOT, parse_segment_file, segment_stem
+from odradek.storage.files.names import (
+    EPOCH_CHECKPOINT,
+    INDEX,
+    LOG,
+    SNAPSHOT,
+    TIME_INDEX,
+    TXN_INDEX,
+    parse_segment_file,
+    segment_stem,
+)
 from odradek.storage.logs import producer_snapshot
 from odradek.storage.logs.earlier_batches import find_earlier_batches
 from odradek.storage.logs.epochs import EpochHistory
-from odradek.storage.logs.flushing import sync_if_there
+from odradek.storage.logs.flushing import FlushJob, sync_if_there
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.producers import ProducerState
-from odradek.storage.logs.replaying import hides_an_end, replay_producers
+from odradek.storage.logs.replaying import hides_an_end, replay_producers, save_indexes
+from odradek.storage.segments.scan import walk_headers
 from odradek.storage.segments.segment import Segment
 
 
@@ -47,6 +57,37 @@ def truncate_to(log: PartitionLog, offset: Offset, now: Timestamp) -> None:
         if history.truncate_from_end(min(offset, log.log_end_offset)):
             log.epochs = history  # the file follows with the recovery point
         log.reset()
+
+
+def settle_gap(log: PartitionLog, offset: Offset, now: Timestamp) -> bool:
+    """Makes a log durable up to where it is to be cut, if compaction left nothing right below.
+
+    Whether it did. A start takes a gap above the recovery point for records that a crash took, and
+    ends the log before it: so the checkpoint of the dir has to say so before the cut.
+    """
+    if offset >= log.log_end_offset or not _lands_in_gap(log, offset):
+        return False
+    flush = FlushJob(log, now)
+    flush.run()
+    for save in flush.saves:
+        save.note()
+    log.recovery_point = offset
+    return True
+
+
+def _lands_in_gap(log: PartitionLog, offset: Offset) -> bool:
+    segment = log.segment_of(offset)
+    with log.failures.touching(log.folder.disk.name):
+        found = segment.find(offset)
+        position, end = segment.size, offset
+        if found is not None:
+            position, end = found[0], min(offset, Offset(found[1].base_offset))
+        reached = segment.base_offset
+        entry = segment.index.floor(max(end - 1 - reached, 0))
+        start = entry[1] if entry is not None and entry[1] < position else 0
+        for _, header in walk_headers(segment.file, segment.path(LOG), start, position):
+            reached = Offset(header.next_offset)
+    return reached < end
 
 
 def truncate_fully(log: PartitionLog, start_offset: Offset, now: Timestamp) -> None:
@@ -88,16 +129,19 @@ def _cut_segments(log: PartitionLog, offset: Offset, now: Timestamp) -> None:
 
 
 def _leave(log: PartitionLog, segment: Segment) -> None:
-    """The log goes on behind a gap: in the file's name is where, and this one rests."""
-    if not segment.size:
+    """The log goes on behind a gap: in the file's name is where, and this one rests.
+
+    Nobody looks at it again after a crash, so its indexes must not come back uncut. An empty one
+    goes, unless the log begins there: nothing was deleted, and so its start stays.
+    """
+    if not segment.size and len(log.segments) > 1:
         segment.delete()
         log.segments.pop()
         return
     segment.complete_times()
-    for save in segment.saves():
-        save.write(log.folder.disk)
-        sync_if_there(log.folder.disk, save.path)
-        save.note()
+    save_indexes(segment)
+    for suffix in (INDEX, TIME_INDEX, TXN_INDEX):
+        sync_if_there(log.folder.disk, segment.path(suffix))
 
 
 def _begin_at(log: PartitionLog, offset: Offset, now: Timestamp) -> None:
