@@ -2,11 +2,13 @@
 
 import struct
 import zlib
+from dataclasses import replace
 
 import pytest
 
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes
+from odradek.records.batch import place
 from odradek.sim.doors.chance import SeededRandom
 from odradek.sim.doors.disk import SimulatedDisk
 from odradek.storage.errors import OldFormat
@@ -363,3 +365,29 @@ def test_a_base_offset_that_has_rotted_cuts_nothing(harmed: int, bit: int) -> No
     assert t.records() == before
     assert not t.reopen().repair
     assert t.records() == before
+
+
+@pytest.mark.parametrize("bit", [0, 1, 2, 3, 4, 33])
+@pytest.mark.parametrize("harmed", [10, 12])
+def test_a_base_offset_that_has_rotted_behind_a_gap_moves_no_other(harmed: int, bit: int) -> None:
+    """Compaction left the gap; with one bit the second batch behind it claims to begin there.
+
+    The first one has no place that could be told: it goes rather than to be read at a wrong one.
+    """
+    t = Partition(replace(SMALL, compact=True))
+    for base in (0, 10, 12, 14, 16):
+        batch = t.batch([f"k={base}", f"k={base + 1}"])
+        place(batch, 0, base, 0)
+        t.log.append_replica(memoryview(batch), t.now)
+        t.write()
+    before = t.records()
+    assert len(t.log.segments) == 1
+    at, _ = t.log.active_segment.find(harmed) or (0, None)
+    file = t.disk.open(t.log.active_segment.path(".log"))
+    flipped = int.from_bytes(file.read(8, at), "big") ^ 1 << bit
+    file.write([flipped.to_bytes(8, "big")], at)
+    t.reopen()
+    if harmed == 12:
+        assert t.records() == before
+    elif not 2 <= flipped <= 10:  # within the gap nothing contradicts it
+        assert t.records() == before[:2]

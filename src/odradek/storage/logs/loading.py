@@ -8,7 +8,9 @@ The producers are taken from the newest whole snapshot and followed from there t
 """
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final, NamedTuple
 
 from odradek.model.ids import TopicPartition
@@ -356,9 +358,13 @@ class _Loading:
         try:
             for position, header, _ in walk_batches(segment.file, path, start, size):
                 if header.base_offset != end:
-                    behind = _offset_at(segment, position + header.size, size, following)
-                    if _is_misplaced(header, end, behind):
+                    behind = _behind(segment, position + header.size, size, following)
+                    gapless = not self.log.config.compact
+                    if _is_misplaced(header, end, behind, gapless=gapless):
                         self._put_right(segment, position, header, end)
+                    elif behind and header.next_offset > behind[0][0] and _is_followed(behind):
+                        reason = f"offset {header.base_offset} is not before {behind[0][0]}"
+                        raise CorruptFile(path, position, reason)
                 next_end = segment.follows(position, header, end)
                 if header.leader_epoch > epoch:
                     epoch = LeaderEpoch(header.leader_epoch)
@@ -510,23 +516,41 @@ def _below(entries: Iterable[EpochStart], offset: Offset) -> list[EpochStart]:
     return [entry for entry in entries if entry.start_offset < offset]
 
 
-def _is_misplaced(header: BatchHeader, end: int, behind: int | None) -> bool:
+def _is_misplaced(
+    header: BatchHeader, end: int, behind: list[tuple[int, int]], *, gapless: bool
+) -> bool:
     """Whether a batch whose checksum is right has one place only, and does not say so.
 
     No checksum covers a base offset, so the neighbours tell: what lies behind cannot follow this
     batch, and follows the one before it by exactly as many offsets as this one has. Gaps and leaps
-    contradict nothing.
+    contradict nothing. Where there may be one before this batch, what lies behind may be what has
+    rotted: it is believed if the next one follows it.
     """
-    if behind is None or end <= header.base_offset < header.next_offset <= behind:
+    if not behind or end <= header.base_offset < header.next_offset <= behind[0][0]:
         return False
-    return behind == end + header.last_offset_delta + 1
+    if behind[0][0] != end + header.last_offset_delta + 1:
+        return False
+    if header.base_offset < end:
+        return True
+    return _is_followed(behind) or (gapless and len(behind) == 1)
 
 
-def _offset_at(segment: Segment, position: int, size: int, following: int | None) -> int | None:
-    """The base offset of the batch that begins here; of the next segment where this one ends."""
-    if position == size:
-        return following
-    try:
-        return next(walk_headers(segment.file, segment.path(LOG), position, size))[1].base_offset
-    except CorruptFile:
-        return None
+def _is_followed(behind: list[tuple[int, int]]) -> bool:
+    return len(behind) == 2 and behind[0][1] == behind[1][0]
+
+
+def _behind(
+    segment: Segment, position: int, size: int, following: int | None
+) -> list[tuple[int, int]]:
+    """From which to which offset the next two batches reach; the next segment begins at its name.
+
+    They are fewer where the log ends, and where one cannot be read.
+    """
+    found = []
+    with suppress(CorruptFile):
+        for _, header in islice(walk_headers(segment.file, segment.path(LOG), position, size), 2):
+            found.append((header.base_offset, header.next_offset))
+            position += header.size
+        if position == size and following is not None:
+            found += [(following, following)] * 2
+    return found[:2]
