@@ -1,4 +1,4 @@
-"""Four brokers, each with a disk of its own that may fail, and where a fault strikes."""
+"""Brokers, each with a disk of its own that may fail, and where a fault strikes."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ SETTINGS: Final = {
     "zookeeper.session.timeout.ms": "1500",
     "replica.lag.time.max.ms": "2000",
     "offsets.topic.num.partitions": "3",
+    "transaction.state.log.num.partitions": "3",
     "log.dir.hang.timeout.ms": "3000",
     "unclean.leader.election.enable": "false",
 }
@@ -44,7 +45,7 @@ class Place(NamedTuple):
 class Arena:
     """The cluster, its disks, and what has to be undone."""
 
-    def __init__(self, folder: Path, random: Random) -> None:
+    def __init__(self, folder: Path, random: Random, brokers: int = BROKERS) -> None:
         self.random = random
         self.topics: tuple[str, ...] = ()
         self.partitions = 0
@@ -56,11 +57,12 @@ class Arena:
         self._frozen: set[int] = set()
         self._folder = folder
         self._stack = ExitStack()
-        self.cluster = LiveCluster(folder, BROKERS, SETTINGS)
+        self._count = brokers
+        self.cluster = LiveCluster(folder, brokers, SETTINGS)
 
     def __enter__(self) -> Self:
         if not why_not():
-            for number in range(1, BROKERS + 1):
+            for number in range(1, self._count + 1):
                 path = self._folder / f"broker-{number}" / "disk-a"
                 disk = MountedDisk(path, megabytes=MEGABYTES)
                 self.disks[number] = self._stack.enter_context(disk)
@@ -85,7 +87,7 @@ class Arena:
                 return Place(partition, self.random.choice(followers))
             if chance < 0.9:
                 return Place(partition, cluster.controller())
-        return Place(partition, self.random.randrange(BROKERS) + 1)
+        return Place(partition, self.random.choice(sorted(cluster.brokers)))
 
     def broker(self, number: int) -> ClusterBroker:
         """Its process."""

@@ -10,7 +10,6 @@ from odradek.client.admin.admin import TOPIC, alter_settings, delete_records
 from odradek.client.admin.placement import reassign
 from odradek.client.cluster import Cluster
 from odradek.model.ids import TopicPartition
-from tests.live.pairs.arena import BROKERS
 from tests.live.pairs.faults import Fault, Heals
 
 ASSIGNED_SECONDS_MAX: Final = 60
@@ -98,7 +97,7 @@ class Assignment(Fault):
 
     def others(self, now: Sequence[int]) -> list[int]:
         """Brokers without a replica."""
-        return [it for it in range(1, BROKERS + 1) if it not in now]
+        return [it for it in sorted(self.arena.cluster.brokers) if it not in now]
 
     def _replicas(self) -> list[int]:
         for _ in range(10):

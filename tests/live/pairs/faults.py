@@ -27,6 +27,12 @@ class Fault:
     destroys = False
     """A copy of what was acknowledged."""
 
+    needs_all = False
+    """The brokers, and ZooKeeper."""
+
+    is_of_clients = False
+    """And of nothing else."""
+
     def __init__(self, arena: Arena, place: Place) -> None:
         self.arena, self.place = arena, place
 
