@@ -1,4 +1,4 @@
-"""Pairs of faults, always the same, while copiers copy; `python -m tests.live.copiers` draws others.
+"""Two pairs of faults while copiers copy; `python -m tests.live.copiers` draws others.
 
 A broker dies while a copier is replaced, and stands still while a copier dies.
 """

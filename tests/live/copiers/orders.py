@@ -18,7 +18,7 @@ DROPPED: Final = 0.15
 """How many of the transactions are aborted on purpose."""
 SESSION_MS: Final = 4_000
 TRANSACTION_MS: Final = 6_000
-LEFT_MS: Final = 2_000
+LEFT_MS: Final = 4_000
 """The time-out of the transaction that is left open."""
 PATIENCE_SECONDS: Final = 30
 ENDED: Final = "ended:"
