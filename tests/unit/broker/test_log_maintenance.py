@@ -369,3 +369,29 @@ def test_a_producer_is_forgotten_once_it_was_silent_for_long_after_a_jump() -> N
 
     with Ground(SOON | {"producer.id.expiration.ms": "20000"}) as ground:
         ground.live(talk)
+
+
+def test_a_producer_is_forgotten_on_a_machine_whose_clock_jumps_again_and_again() -> None:
+    """As where it sleeps every night: what a clock jumped before a producer wrote is over by then.
+
+    All jumps counted while there was a newer one, and who wrote behind them was kept for their sum.
+    """
+
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word(ORDERS)])
+        led = replicas.led(ORDERS)
+        async with asyncio.TaskGroup() as tasks:
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock, tasks).start()
+            for jumps in range(1, 5):
+                await asyncio.sleep(2)
+                ground.machine.clock.skew = jumps * 7_200 * 1_000_000
+                await asyncio.sleep(2)
+                if jumps == 1:
+                    Appender(led).append(timeless("x", sequence=0))
+                await asyncio.sleep(0.5)
+            assert led.log.producers.get(PRODUCER) is None
+            for task in running:
+                task.cancel()
+
+    with Ground(SOON | {"producer.id.expiration.ms": "6000"}) as ground:
+        ground.live(talk)
