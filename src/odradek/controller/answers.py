@@ -17,6 +17,7 @@ from typing import Final
 from odradek.controller.context import ControllerContext
 from odradek.controller.decisions.broker_changes import ReplicaReport, on_replica_report
 from odradek.controller.decisions.deletions import on_stopped
+from odradek.controller.decisions.reassignments import complete_proven
 from odradek.controller.events import BrokerAnswered
 from odradek.controller.steps import Note, Steps
 from odradek.model.errors import ErrorCode
@@ -48,11 +49,14 @@ def on_answer(context: ControllerContext, answered: BrokerAnswered) -> Steps[Non
         kind = type(response).__name__
         yield Note("controller.message_refused", {"broker": broker, "kind": kind, "code": code})
     elif isinstance(response, LeaderAndIsrResponse):
+        assert isinstance(request, LeaderAndIsrRequest), request
         report = _report(context, broker, epoch, list(_rows(context, response)))
         if report.offline or broker in context.cannot_lead:
-            assert isinstance(request, LeaderAndIsrRequest), request
             report = report._replace(no_other_led=_led_by_no_other(broker, request))
         yield from on_replica_report(context, report)
+        obeyed = {it for it in report.online if it in context.reassigning}
+        if obeyed:
+            yield from complete_proven(context, broker, obeyed, request.topic_states)
     elif isinstance(response, StopReplicaResponse):
         assert isinstance(request, StopReplicaRequest), request
         yield from _on_stopped(context, broker, request, response)

@@ -19,8 +19,11 @@ from odradek.wire.messages.alter_partition import (
     RequestTopicData,
 )
 from odradek.wire.messages.leader_and_isr import (
+    LeaderAndIsrPartitionError,
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    LeaderAndIsrTopicError,
 )
 from tests.unit.controller.conversation import Conversation, Deposed
 
@@ -238,6 +241,132 @@ def test_a_target_smaller_than_min_isr_is_refused() -> None:
     assert assignment(talk) == Assignment(ids(1, 2))
 
 
+def obeys(talk: Conversation, broker: int, code: int = 0) -> None:
+    """A broker answers the newest LeaderAndIsr that it was sent."""
+    newest = [r for to, r in talk.sent if to == broker and isinstance(r, LeaderAndIsrRequest)][-1]
+    topics = [
+        LeaderAndIsrTopicError(
+            it.topic_id,
+            [
+                LeaderAndIsrPartitionError(partition_index=row.partition_index, error_code=code)
+                for row in it.partition_states
+            ],
+        )
+        for it in newest.topic_states
+    ]
+    talk.answer(broker, newest, LeaderAndIsrResponse(topics=topics))
+
+
+@pytest.mark.parametrize("stays", [1, 2])
+def test_the_last_copy_is_proven_before_the_others_go(stays: int) -> None:
+    """Its disk may have died while nobody touched it: it leads, and has answered so."""
+    talk = Conversation().begin().make("orders", (1, 2, 3))
+    assert reassign(talk, stays) is ErrorCode.NONE
+    assert talk.leads("orders")[:2] == (stays, (1, 2, 3))
+    assert set(talk.led(stays)["orders", 0].removing_replicas) == {1, 2, 3} - {stays}
+    assert [talk.stops(it) for it in (1, 2, 3)] == [{}, {}, {}]
+    assert assignment(talk).is_reassigning
+    obeys(talk, stays)
+    assert talk.leads("orders")[:2] == (stays, (stays,))
+    assert assignment(talk) == Assignment(ids(stays))
+    assert all(talk.stops(it)["orders", 0].delete_partition for it in {1, 2, 3} - {stays})
+
+
+def test_a_last_copy_that_is_offline_is_waited_for() -> None:
+    """Another leads, nothing is deleted; once it is in sync again it is asked anew."""
+    talk = Conversation().begin().make("orders", (1, 2, 3))
+    reassign(talk, 1)
+    obeys(talk, 1, ErrorCode.KAFKA_STORAGE_ERROR)
+    assert talk.leads("orders")[:2] == (2, (2, 3))
+    assert assignment(talk).is_reassigning
+    obeys(talk, 1)
+    assert in_sync(talk, 1, 2, 3) == ErrorCode.NONE
+    assert talk.leads("orders")[:2] == (1, (1, 2, 3))
+    assert [talk.stops(it) for it in (1, 2, 3)] == [{}, {}, {}]
+    obeys(talk, 1)
+    assert talk.leads("orders")[:2] == (1, (1,))
+
+
+def test_an_answer_of_an_earlier_epoch_proves_nothing() -> None:
+    """The broker that stays came back since, with a disk that may be another."""
+    talk = Conversation().begin().make("orders", (1, 2, 3))
+    reassign(talk, 1)
+    early = list(talk.sent)
+    talk.bounce(1)
+    reassign(talk, 1)
+    talk.sent[:] = [*talk.sent, *early]
+    obeys(talk, 1)
+    assert assignment(talk).is_reassigning
+    assert [talk.stops(it) for it in (1, 2, 3)] == [{}, {}, {}]
+
+
+def test_a_refusal_that_says_nothing_of_the_disk_proves_nothing() -> None:
+    """It hangs, and the broker has answered all the same."""
+    talk = Conversation().begin().make("orders", (1, 2, 3))
+    reassign(talk, 1)
+    obeys(talk, 1, ErrorCode.REQUEST_TIMED_OUT)
+    assert assignment(talk).is_reassigning
+    obeys(talk, 1)
+    assert assignment(talk) == Assignment(ids(1))
+
+
+def test_the_successor_asks_the_last_copy_again() -> None:
+    """The controller died before the answer."""
+    talk = Conversation()
+    talk.topic("orders", Assignment(ids(1, 2, 3), (), ids(2, 3)))
+    talk.write_state("orders", leader=1, isr=ids(1, 2, 3))
+    talk.begin()
+    assert [talk.stops(it) for it in (1, 2, 3)] == [{}, {}, {}]
+    obeys(talk, 1)
+    assert assignment(talk) == Assignment(ids(1))
+
+
+def test_a_cancel_deletes_the_second_copy_once_the_first_is_proven() -> None:
+    """It was being grown, and the disk that it began on may have died since."""
+    talk = Conversation().begin().make("orders", (1,))
+    reassign(talk, 1, 2, 3)
+    assert in_sync(talk, 1, 2) == ErrorCode.NONE
+    assert cancel(talk) is ErrorCode.NONE
+    assert assignment(talk) == Assignment(ids(1, 2), (), ids(2))
+    assert talk.stops(2) == {}
+    assert talk.stops(3)["orders", 0].delete_partition
+    obeys(talk, 1)
+    assert assignment(talk) == Assignment(ids(1))
+    assert talk.leads("orders")[:2] == (1, (1,))
+    assert talk.stops(2)["orders", 0].delete_partition
+
+
+def test_a_cancel_beside_a_dead_disk_deletes_no_copy() -> None:
+    """The copy that had been made leads until the origin's disk works."""
+    talk = Conversation().begin().make("orders", (1,))
+    reassign(talk, 1, 2, 3)
+    in_sync(talk, 1, 2)
+    cancel(talk)
+    obeys(talk, 1, ErrorCode.KAFKA_STORAGE_ERROR)
+    assert talk.leads("orders")[:2] == (2, (2,))
+    assert talk.stops(2) == {}
+
+
+def test_another_target_deletes_no_second_copy_before_it_is_reached() -> None:
+    """It was copied for the first target, and the origin's disk may be dead."""
+    talk = Conversation().begin().make("orders", (1,))
+    reassign(talk, 2, 3)
+    in_sync(talk, 1, 2)
+    assert reassign(talk, 3) is ErrorCode.NONE
+    assert assignment(talk) == Assignment(ids(3, 1, 2), ids(3), ids(1, 2))
+    assert talk.stops(2) == {}
+    in_sync(talk, 1, 2, 3)
+    assert assignment(talk) == Assignment(ids(3))
+    assert all(talk.stops(it)["orders", 0].delete_partition for it in (1, 2))
+
+
+def test_two_that_stay_need_not_be_asked() -> None:
+    """One disk may be dead: the other has everything."""
+    talk = Conversation().begin().make("orders", (1, 2, 3))
+    reassign(talk, 1, 2)
+    assert assignment(talk) == Assignment(ids(1, 2))
+
+
 def test_a_leader_that_stays_alone_has_recovered() -> None:
     """It was elected uncleanly, and there is no other who could join it and say so."""
     talk = Conversation()
@@ -285,6 +414,7 @@ def test_a_leader_cannot_take_a_removed_replica_back() -> None:
     talk = Conversation().begin().make("orders", (1, 2))
     before = talk.state("orders").leader_epoch
     reassign(talk, 1)
+    obeys(talk, 1)
     assert talk.leads("orders")[:2] == (1, (1,))
     assert talk.state("orders").leader_epoch > before
     assert list(talk.led(1)["orders", 0].replicas) == [1]

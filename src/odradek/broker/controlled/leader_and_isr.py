@@ -87,6 +87,7 @@ def _state(topic: LeaderAndIsrTopicState, state: LeaderAndIsrPartitionState) -> 
         leadership,
         is_new=state.is_new,
         must_be_whole=state.must_be_whole,
+        removing=tuple(map(BrokerId, state.removing_replicas)),
     )
 
 

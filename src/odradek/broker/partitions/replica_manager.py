@@ -17,7 +17,7 @@ import structlog
 
 from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.doors import Doors
-from odradek.broker.jobs import begin
+from odradek.broker.jobs import begin, off_loop
 from odradek.broker.partitions.logs.dir_moves import DirMoves
 from odradek.broker.partitions.logs.lanes import Lane, all_done, answered
 from odradek.broker.partitions.logs.local_logs import CLOSE_PATIENCE, LocalLogs
@@ -212,11 +212,33 @@ class ReplicaManager:
             lane = self._lanes[name]
             changes.work.append(lane.run(partial(self.roles.start_in, name, starting)))
             changes.lanes[name] = lane
+        self._prove_last_copies(states, changes)
+
+    def _prove_last_copies(self, states: Sequence[LeaderAndIsrState], changes: RoleChanges) -> None:
+        """Where others shall go, and this one may stay alone: its disk may have died while idle.
+
+        Also in an epoch that it knows: the answer to what told it may have been lost.
+        """
+        staying = [
+            it.partition
+            for it in states
+            if it.removing and it.leader == self._me and not it.leadership.adding
+        ]
+        changes.proving += staying
+        for name in dict.fromkeys(map(self.logs.dir_of, staying)):
+            if name is not None:
+                lane = changes.lanes[name] = self._lanes[name]
+                changes.work.append(lane.run(partial(self._prove, name)))
+
+    async def _prove(self, name: str) -> None:
+        """In the lane of a dir, behind all that was to be done there."""
+        await off_loop(self.logs.background[name], self.dirs.named(name).prove)
 
     async def changed(self, changes: RoleChanges) -> dict[TopicPartition, ErrorCode]:
         """The answer to such a request: what failed."""
         if not await answered(changes.work, changes.lanes.values()):
             begin(self._tasks, self._say_later(changes))
+            changes.errors |= dict.fromkeys(changes.proving, ErrorCode.REQUEST_TIMED_OUT)
         self.look_at_failures()
         return changes.errors | self._refused(changes.states)
 
@@ -240,7 +262,7 @@ class ReplicaManager:
         """
         late = [it.partition for it in changes.states if not self.is_leading(it.partition)]
         await asyncio.gather(*changes.work, return_exceptions=True)
-        if self._refused(changes.states) or any(map(self.is_leading, late)):
+        if self._refused(changes.states) or any(map(self.is_leading, late)) or changes.proving:
             self._report_dirs()
 
     def stop(self, partitions: Mapping[TopicPartition, StopState]) -> Answer:

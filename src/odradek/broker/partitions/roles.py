@@ -47,6 +47,7 @@ class RoleChanges:
         self.errors: dict[TopicPartition, ErrorCode] = {}
         self.work: list[asyncio.Future[None]] = []
         self.lanes: dict[str, Lane] = {}  # of the dirs in which something is done
+        self.proving: list[TopicPartition] = []  # whose other copies go once their disk has worked
 
 
 class Roles:

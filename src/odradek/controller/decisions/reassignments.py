@@ -13,6 +13,11 @@ the leader waits for them no more, though they could be elected; here both is on
 Two rules go beyond Kafka: a cancel, or another target, is refused where it would remove a whole
 copy and leave fewer than min.insync.replicas (what several have acknowledged would be on one disk),
 and a target smaller than that is refused (nothing could be produced to it with acks=all).
+
+And one copy alone is not relied on before it has shown that its disk works, for an idle one may
+have died unnoticed: where a single whole copy would stay of several, that replica leads first, is
+told of the replicas that shall go, and touches its disk before it answers. Kafka's brokers answer.
+So a cancel, or another target, keeps such copies to the end, too.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -38,6 +43,7 @@ from odradek.metadata.znodes.topic import TopicZnode
 from odradek.model.counting import counted
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId, TopicPartition
+from odradek.wire.messages.leader_and_isr import LeaderAndIsrTopicState
 from odradek.zookeeper.client.errors import OutcomeUnknown
 from odradek.zookeeper.protocol.codes import KeeperError
 from odradek.zookeeper.protocol.jute_replies import Data, Results, StatReply
@@ -159,7 +165,7 @@ def _next_assignment(
             f"{partition}: {counted(len(target), 'replica')}; min.insync.replicas is {min_isr}"
         )
     _check_copies(context, partition, image, now)
-    return now
+    return _keeping_copies(image, now)
 
 
 def _cancelled(
@@ -170,7 +176,19 @@ def _cancelled(
         raise NoReassignmentInProgress(f"{partition} is not being reassigned")
     now = assignment.reassigned_to(assignment.origin)
     _check_copies(context, partition, image, now)
-    return now
+    return _keeping_copies(image, now)
+
+
+def _keeping_copies(image: PartitionImage, now: Assignment) -> Assignment:
+    """What is not named any more is deleted at once; not while one copy alone would stay.
+
+    Then whole ones are removed as the origin's are: at the end.
+    """
+    if image.state is None or len({*image.state.isr} & {*now.replicas}) > 1:
+        return now
+    whole = {*members(image.state)}
+    left = tuple(it for it in image.assignment.replicas if it in whole and it not in now.replicas)
+    return Assignment((*now.replicas, *left), now.adding, (*now.removing, *left))
 
 
 def _check_copies(
@@ -279,7 +297,11 @@ def advance(
     if image is None or image.state is None or not image.assignment.is_reassigning:
         return
     if is_complete(context, partition, image):
-        yield from _complete(context, partition, image.assignment)
+        if _rests_on_one(image):
+            rule = _lead_from_target(context, frozenset())
+            yield from change_states(context, [partition], rule)
+        else:
+            yield from _complete(context, partition, image.assignment)
     elif begins:
         yield from change_states(context, [partition], _new_epoch(context))
 
@@ -294,6 +316,40 @@ def is_complete(
     assert image.state is not None, partition
     in_sync = set(image.assignment.target) & set(image.state.isr)
     return len(in_sync) >= _needed(context, partition, image.assignment)
+
+
+def _rests_on_one(image: PartitionImage) -> bool:
+    """Whether whole copies shall go, and a single one stay that may be idle.
+
+    Where replicas are added, those have been written just now.
+    """
+    assignment, state = image.assignment, image.state
+    if state is None or assignment.adding:
+        return False
+    goes = {*members(state)} - {*assignment.target}
+    return bool(goes) and len({*state.isr} & {*assignment.target}) == 1
+
+
+def complete_proven(
+    context: ControllerContext,
+    leader: BrokerId,
+    obeyed: Container[TopicPartition],
+    told: Iterable[LeaderAndIsrTopicState],
+) -> Steps[None]:
+    """A leader has obeyed what it was told: where it shall stay alone, its disk works.
+
+    What it was told in an earlier epoch, or of other replicas that shall go, says nothing.
+    """
+    for topic in told:
+        for row in topic.partition_states:
+            partition = TopicPartition(topic.topic_name, row.partition_index)
+            image = context.image.partition(partition)
+            if partition not in obeyed or image is None or image.state is None:
+                continue
+            asked = row.leader, row.leader_epoch, tuple(row.removing_replicas)
+            now = leader, image.state.leader_epoch, image.assignment.removing
+            if asked == now and leader == image.state.leader and _rests_on_one(image):
+                yield from _complete(context, partition, image.assignment)
 
 
 def _needed(context: ControllerContext, partition: TopicPartition, assignment: Assignment) -> int:

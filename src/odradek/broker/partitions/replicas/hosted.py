@@ -42,6 +42,7 @@ class LeaderAndIsrState(NamedTuple):
     leadership: Leadership
     is_new: bool = False  # it never had a log anywhere, so none can be missing
     must_be_whole: bool = False  # a leader whose log lost records refuses: others may have them
+    removing: tuple[BrokerId, ...] = ()  # they shall go
 
 
 class StopState(NamedTuple):
