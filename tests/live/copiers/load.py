@@ -168,7 +168,7 @@ class Load:
         copied = self._transactions(self._committed, self._target)
         listed = self._transactions(self._committed, self._ledger)
         assert set(copied) == set(listed), {*copied} ^ {*listed}
-        torn = [it for it, count in copied.items() if count != it.count]
+        torn = [it for it, count in copied.items() if count != it.records]
         assert not torn, torn[:5]
         assert set(listed.values()) == {1}
         assert {it.fate for it in listed} == {Fate.KEPT}

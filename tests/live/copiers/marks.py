@@ -23,7 +23,7 @@ class Transaction(NamedTuple):
     """One of a copier."""
 
     name: bytes
-    count: int
+    records: int
     fate: Fate
 
 
@@ -35,14 +35,14 @@ class Mark(NamedTuple):
 
     def written(self) -> bytes:
         """As the value of a record."""
-        name, count, fate = self.transaction
-        return b"%d %s %d %s" % (self.number, name, count, fate.value)
+        name, records, fate = self.transaction
+        return b"%d %s %d %s" % (self.number, name, records, fate.value)
 
     @classmethod
     def read(cls, value: bytes) -> Self:
         """From the value of a record."""
-        number, name, count, fate = value.split()
-        return cls(int(number), Transaction(name, int(count), Fate(fate)))
+        number, name, records, fate = value.split()
+        return cls(int(number), Transaction(name, int(records), Fate(fate)))
 
 
 NO_NUMBER = 0

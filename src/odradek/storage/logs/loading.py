@@ -362,9 +362,8 @@ class _Loading:
                     gapless = not self.log.config.compact
                     if _is_misplaced(header, end, behind, gapless=gapless):
                         self._put_right(segment, position, header, end)
-                    elif behind and header.next_offset > behind[0][0] and _is_followed(behind):
-                        reason = f"offset {header.base_offset} is not before {behind[0][0]}"
-                        raise CorruptFile(path, position, reason)
+                    elif behind and _is_followed(behind):
+                        _must_end(header, behind[0][0], path, position)
                 next_end = segment.follows(position, header, end)
                 if header.leader_epoch > epoch:
                     epoch = LeaderEpoch(header.leader_epoch)
@@ -537,6 +536,12 @@ def _is_misplaced(
 
 def _is_followed(behind: list[tuple[int, int]]) -> bool:
     return len(behind) == 2 and behind[0][1] == behind[1][0]
+
+
+def _must_end(header: BatchHeader, following: int, path: str, position: int) -> None:
+    if header.next_offset > following:
+        reason = f"offset {header.base_offset} is not before {following}"
+        raise CorruptFile(path, position, reason)
 
 
 def _behind(
