@@ -39,7 +39,8 @@ def test_it_prints_what_the_page_shows(tmp_path: Path) -> None:
 def test_what_is_lost_is_said(tmp_path: Path) -> None:
     """It ends with 1, and no traceback."""
     program = (
-        "import sys; from odradek.cli import demo_producer, main;"
+        "import sys; from odradek.cli import main;"
+        "from odradek.cli.serving import demo_producer;"
         "sys.argv[1:] = ['demo', '--fast'];"
         "it = demo_producer.DemoProducer; compare = it.compare;"
         "it.compare = lambda self: compare(self)._replace(missing=1); main()"

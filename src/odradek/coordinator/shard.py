@@ -172,14 +172,14 @@ class Shard:
         """A request: answered at once, or when records are committed, or when its time comes."""
         assert call.ticket not in self.waiting, call
         self.waiting[call.ticket] = call
-        if self._may_come_early(call):
+        if not self.active and self._may_come_early(call):
             self._early.append((Millis(now.monotonic + LOADING_MS_MAX), call))
         else:
             self._answer(call, now)
         return self._take_effects()
 
     def _may_come_early(self, call: Call) -> bool:
-        if self.active or self.unreadable is not None or isinstance(call.request, TransactionEnd):
+        if self.unreadable is not None or isinstance(call.request, TransactionEnd):
             return False
         is_full = len(self.waiting) > self.waiting_max
         return not is_full and self.machine.waits_to_be_loaded(call.request)
@@ -260,13 +260,12 @@ class Shard:
 
     def next_deadline(self) -> Millis | None:
         """`tick` has nothing to do before this."""
-        write = self._most_impatient()
-        found = (
-            self.machine.timers.next(),
-            None if write is None else write.deadline,
-            self._early[0][0] if self._early else None,
-        )
-        return min((it for it in found if it is not None), default=None)
+        deadline, write = self.machine.timers.next(), self._most_impatient()
+        if write is not None and (deadline is None or write.deadline < deadline):
+            deadline = write.deadline
+        if self._early and (deadline is None or self._early[0][0] < deadline):
+            deadline = self._early[0][0]
+        return deadline
 
     def resign(self) -> CoordinatorEffects:
         """This broker leads no longer: every waiting call is answered NOT_COORDINATOR."""
