@@ -40,6 +40,7 @@ SECONDS_OF_A_FILE: Final = {
     "tests/compat/test_broker_java_processes.py": 18,
     "tests/compat/test_broker_takeover.py": 30,
     "tests/compat/test_zookeeper_kafka.py": 18,
+    "tests/live/test_copiers.py": 26,
     "tests/live/test_draining_meanwhile.py": 95,
     "tests/live/test_every_verb_ends.py": 100,
     "tests/live/test_faults.py": 190,
