@@ -10,10 +10,10 @@ from odradek.sim.worlds import kind
 
 SEEDS: Final = 60  # within so many each mistake must be found
 FIRST: Final = {
-    "truncate-to-high-watermark": 1,
+    "truncate-to-high-watermark": 4,
     "committed-by-the-leader-alone": 1,
     "no-minimum-of-replicas": 3,
-    "a-bounce-is-nothing": 5,
+    "a-bounce-is-nothing": 9,
     "page-cache-trusted": 3,
     "unclean-logs-forgotten": 3,
     "read-beyond-the-high-watermark": 32,
@@ -34,12 +34,12 @@ FIRST: Final = {
     "jobs-lend-nothing": 3,
     "a-move-lends-nothing": 4,
     "published-on-the-disks-thread": 3,
-    "the-high-watermark-goes-back": 42,
+    "the-high-watermark-goes-back": 50,
     "a-leader-changes-the-isr-itself": 3,
     "all-is-one": 3,
     "no-server-lags": 12,
     "settings-are-of-a-name": 1,
-    "a-gap-that-a-refusal-made-is-told": 26,
+    "a-gap-that-a-refusal-made-is-told": 50,
 }
 """The first of those seeds, so that the test need not look for long. Of the other mistakes
 docs/simulation.md says how long they were looked for; conversations find them."""
