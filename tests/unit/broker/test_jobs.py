@@ -2,9 +2,8 @@
 
 import asyncio
 import contextlib
-import gc
 import weakref
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -153,14 +152,6 @@ class Opened:
     def raises(self) -> None:
         """On the worker."""
         raise FileNotFoundError("gone")
-
-
-@pytest.fixture
-def no_collector() -> Iterator[None]:
-    """As a broker nearly has it: cycles stay for hours."""
-    gc.disable()
-    yield
-    gc.enable()
 
 
 @pytest.mark.usefixtures("no_collector")

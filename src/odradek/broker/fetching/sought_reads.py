@@ -108,7 +108,9 @@ class SoughtRead:
             self._adopt()
             if self._corrupt is not None:
                 self._on_corrupt(self.log, self._corrupt)
-        self._on_done()
+        on_done = self._on_done
+        del self._on_corrupt, self._on_done  # the fetch has this job, which must not have the fetch
+        on_done()
 
     def _adopt(self) -> None:
         """Of the segment in which the search ended, and of the active one: others are shared."""
