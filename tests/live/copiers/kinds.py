@@ -17,7 +17,7 @@ from tests.live.copiers.orders import TRANSACTION_MS
 from tests.live.pairs import changes, faults
 from tests.live.pairs.arena import Arena, Place
 from tests.live.pairs.faults import Fault
-from tests.live.pairs.kinds import DISKS
+from tests.live.pairs.kinds import DISKS, TO_SERVERS
 from tests.live.programs import Program
 
 BROKERS: Final = 3
@@ -128,20 +128,9 @@ class RollingRestart(Fault):
 
 COPIERS: Final = (CopierDies, CopierHangs, CopierIsReplaced)
 FAULTS: Final[tuple[type[Fault], ...]] = (
+    *TO_SERVERS,
     faults.Dies,
-    faults.Dies,
-    faults.Stops,
     faults.Hangs,
-    faults.Hangs,
-    faults.IsCutOff,
-    faults.IsAlone,
-    faults.HearsNoBroker,
-    faults.IsNotHeard,
-    faults.LosesZookeeper,
-    faults.TwoDoNotMeet,
-    faults.Rots,
-    faults.ZookeeperIsAway,
-    faults.ZookeeperIsCutOff,
     changes.MinIsrIsRaised,
     changes.SegmentsAreSmall,
     RollingRestart,

@@ -10,7 +10,7 @@ from tests.live.pairs import changes, faults
 from tests.live.pairs.faults import Fault
 
 DISKS: Final = (faults.DiskHangs, faults.DiskFails, faults.DiskIsReplaced)
-FAULTS: Final[tuple[type[Fault], ...]] = (
+TO_SERVERS: Final[tuple[type[Fault], ...]] = (
     faults.Dies,
     faults.Stops,
     faults.Hangs,
@@ -23,6 +23,9 @@ FAULTS: Final[tuple[type[Fault], ...]] = (
     faults.Rots,
     faults.ZookeeperIsAway,
     faults.ZookeeperIsCutOff,
+)
+FAULTS: Final[tuple[type[Fault], ...]] = (
+    *TO_SERVERS,
     changes.MinIsrIsRaised,
     changes.MinIsrIsLowered,
     changes.SegmentsAreSmall,

@@ -1,7 +1,9 @@
 """What is done in the background, while topics come and go."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import NamedTuple
 
 import pytest
 from structlog.testing import capture_logs
@@ -10,6 +12,7 @@ from odradek.broker.jobs import drained
 from odradek.broker.partitions.corrupt_replicas import CorruptReplicas
 from odradek.broker.partitions.log_maintenance import LogMaintenance
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
 from odradek.broker.partitions.replicas.resignations import Resignations
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import Offset
@@ -17,6 +20,7 @@ from odradek.records.build import build_batch
 from odradek.records.record import Record
 from odradek.sim.doors.lending import looking_on
 from odradek.sim.doors.worker import SimulatedWorker
+from odradek.sim.stage.machine import MachineClock
 from odradek.storage.errors import LogDirOffline
 from tests.unit.broker.ground import GONE, ORDERS, Appender, Ground, pausing, until, word
 
@@ -322,53 +326,74 @@ def test_what_an_earlier_life_has_left_to_delete_goes_at_once() -> None:
         ground.live(second)
 
 
-@pytest.mark.parametrize("days", [2, -2])
-def test_a_clock_that_is_set_makes_no_producer_silent(days: int) -> None:
-    """What it sends again is known; once it was silent for its day by any clock it is forgotten."""
-    day = 86_400 * 1_000_000  # microseconds
+class Told(NamedTuple):
+    """A log that a producer writes to while the rounds go on, and the clock of its broker."""
+
+    led: LeadingReplica
+    clock: MachineClock
+
+    def write(self, sequence: int = 0) -> None:
+        """One batch of the producer."""
+        Appender(self.led).append(timeless("x", sequence=sequence))
+
+    def set_clock(self, seconds: int) -> None:
+        """So far ahead of the true time."""
+        self.clock.skew = seconds * 1_000_000
+
+    @property
+    def knows_producer(self) -> bool:
+        """Whether what it sends again is known."""
+        return self.led.log.producers.get(PRODUCER) is not None
+
+
+def under_rounds(story: Callable[[Told], Awaitable[None]], **settings: str) -> None:
+    """Tells it, of a broker that looks after its logs."""
 
     async def talk(replicas: ReplicaManager) -> None:
         await replicas.apply_leader_and_isr([word(ORDERS)])
-        led = replicas.led(ORDERS)
+        clock = ground.machine.clock
         async with asyncio.TaskGroup() as tasks:
-            running = LogMaintenance(replicas, ground.settings, ground.machine.clock, tasks).start()
-            Appender(led).append(timeless("x", sequence=0))
-            await asyncio.sleep(2)
-            ground.machine.clock.skew = days * day
-            await asyncio.sleep(2)
-            assert led.log.producers.get(PRODUCER) is not None
-            Appender(led).append(timeless("x", sequence=1))
-            await asyncio.sleep(2)
-            ground.machine.clock.skew = 0
-            await asyncio.sleep(2)
-            assert led.log.producers.get(PRODUCER) is not None
+            running = LogMaintenance(replicas, ground.settings, clock, tasks).start()
+            await story(Told(replicas.led(ORDERS), clock))
             for task in running:
                 task.cancel()
 
-    with Ground(SOON) as ground:
+    with Ground(SOON | settings) as ground:
         ground.live(talk)
+
+
+@pytest.mark.parametrize("days", [2, -2])
+def test_a_clock_that_is_set_makes_no_producer_silent(days: int) -> None:
+    """What it sends again is known; once it was silent for its day by any clock it is forgotten."""
+
+    async def story(told: Told) -> None:
+        told.write(sequence=0)
+        await asyncio.sleep(2)
+        told.set_clock(days * 86_400)
+        await asyncio.sleep(2)
+        assert told.knows_producer
+        told.write(sequence=1)
+        await asyncio.sleep(2)
+        told.set_clock(0)
+        await asyncio.sleep(2)
+        assert told.knows_producer
+
+    under_rounds(story)
 
 
 def test_a_producer_is_forgotten_once_it_was_silent_for_long_after_a_jump() -> None:
     """Not later than without it."""
 
-    async def talk(replicas: ReplicaManager) -> None:
-        await replicas.apply_leader_and_isr([word(ORDERS)])
-        led = replicas.led(ORDERS)
-        async with asyncio.TaskGroup() as tasks:
-            running = LogMaintenance(replicas, ground.settings, ground.machine.clock, tasks).start()
-            Appender(led).append(timeless("x", sequence=0))
-            await asyncio.sleep(2)
-            ground.machine.clock.skew = 7_200 * 1_000_000
-            await asyncio.sleep(5)
-            assert led.log.producers.get(PRODUCER) is not None
-            await asyncio.sleep(20)
-            assert led.log.producers.get(PRODUCER) is None
-            for task in running:
-                task.cancel()
+    async def story(told: Told) -> None:
+        told.write()
+        await asyncio.sleep(2)
+        told.set_clock(7_200)
+        await asyncio.sleep(5)
+        assert told.knows_producer
+        await asyncio.sleep(20)
+        assert not told.knows_producer
 
-    with Ground(SOON | {"producer.id.expiration.ms": "20000"}) as ground:
-        ground.live(talk)
+    under_rounds(story, **{"producer.id.expiration.ms": "20000"})
 
 
 def test_a_producer_is_forgotten_on_a_machine_whose_clock_jumps_again_and_again() -> None:
@@ -377,21 +402,14 @@ def test_a_producer_is_forgotten_on_a_machine_whose_clock_jumps_again_and_again(
     All jumps counted while there was a newer one, and who wrote behind them was kept for their sum.
     """
 
-    async def talk(replicas: ReplicaManager) -> None:
-        await replicas.apply_leader_and_isr([word(ORDERS)])
-        led = replicas.led(ORDERS)
-        async with asyncio.TaskGroup() as tasks:
-            running = LogMaintenance(replicas, ground.settings, ground.machine.clock, tasks).start()
-            for jumps in range(1, 5):
-                await asyncio.sleep(2)
-                ground.machine.clock.skew = jumps * 7_200 * 1_000_000
-                await asyncio.sleep(2)
-                if jumps == 1:
-                    Appender(led).append(timeless("x", sequence=0))
-                await asyncio.sleep(0.5)
-            assert led.log.producers.get(PRODUCER) is None
-            for task in running:
-                task.cancel()
+    async def story(told: Told) -> None:
+        for jumps in range(1, 5):
+            await asyncio.sleep(2)
+            told.set_clock(jumps * 7_200)
+            await asyncio.sleep(2)
+            if jumps == 1:
+                told.write()
+            await asyncio.sleep(0.5)
+        assert not told.knows_producer
 
-    with Ground(SOON | {"producer.id.expiration.ms": "6000"}) as ground:
-        ground.live(talk)
+    under_rounds(story, **{"producer.id.expiration.ms": "6000"})
