@@ -13,6 +13,7 @@ from odradek import __version__
 from odradek.cli.brokers.cluster_health import (
     DISK_FULL,
     DISK_MAY_FAIL,
+    FILES_SHARE,
     MAKE_ROOM,
     lack_of_room,
     problems_of_log_dir,
@@ -31,7 +32,6 @@ from odradek.wire.messages.describe_log_dirs import DescribeLogDirsRequest
 CLOCK_MS_MAX: Final = SECOND
 """More than this, and records of two machines are ordered wrongly by their time."""
 DESCRIPTORS_MIN: Final = 65_536
-DESCRIPTORS_USED_MAX: Final = 0.8
 
 
 class Told(NamedTuple):
@@ -162,7 +162,7 @@ def _limits(about: str, told: Told) -> Iterator[Finding]:
     most, used = figures.get("process_max_fds"), figures.get("process_open_fds")
     if most is None:
         return
-    if used is not None and used > most * DESCRIPTORS_USED_MAX:
+    if used is not None and used > most * FILES_SHARE:
         yield Finding(
             Level.ERROR,
             "limits",

@@ -50,8 +50,7 @@ def truncate_to(log: PartitionLog, offset: Offset, now: Timestamp) -> None:
             _cut_segments(log, offset, now)
             log.recovery_point = min(log.recovery_point, log.log_end_offset)
             log.high_watermark = min(log.high_watermark, log.log_end_offset)
-            start = max(log.log_start_offset, log.segments[0].base_offset)
-            log.log_start_offset = min(start, log.log_end_offset)
+            log.log_start_offset = min(log.log_start_offset, log.log_end_offset)
             _reload_producers(log, now)
         history = log.epochs.copy()
         if history.truncate_from_end(min(offset, log.log_end_offset)):
@@ -71,7 +70,7 @@ def settle_gap(log: PartitionLog, offset: Offset, now: Timestamp) -> bool:
     flush.run()
     for save in flush.saves:
         save.note()
-    log.recovery_point = offset
+    log.recovery_point = offset  # not its end, which a note of the dir might say behind the cut
     return True
 
 
@@ -131,7 +130,7 @@ def _cut_segments(log: PartitionLog, offset: Offset, now: Timestamp) -> None:
 def _leave(log: PartitionLog, segment: Segment) -> None:
     """The log goes on behind a gap: in the file's name is where, and this one rests.
 
-    Nobody looks at it again after a crash, so its indexes must not come back uncut. An empty one
+    A start after a crash does not look at it, so its indexes must not come back uncut. An empty one
     goes, unless the log begins there: nothing was deleted, and so its start stays.
     """
     if not segment.size and len(log.segments) > 1:
