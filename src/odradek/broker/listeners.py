@@ -1,6 +1,6 @@
 """Who hears what, in a broker: for each event its one emitter, and its listeners in their order.
 
-A part that has something to tell keeps a list, and knows nobody who is in it. The lists are filled
+A part that has something to tell keeps a list, and does not know who is in it. The lists are filled
 here, once, before anything is opened; `docs/listeners.md` says what each event means.
 """
 

@@ -1,4 +1,4 @@
-"""Refusals and failed changes that the audit log leaves out, so that nobody fills a disk by them.
+"""Refusals and failed changes that the audit log leaves out, so that no client fills a disk.
 
 Each minute begins anew: so many lines about one client, so many about all, by kind of event. What
 is left out is counted, and the counts are lines of their own at the end of the minute.

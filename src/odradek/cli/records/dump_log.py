@@ -128,7 +128,7 @@ def batches(file: File, path: str, size: int, *, deep: bool) -> Iterator[Row]:
 
 
 def corrupt(error: CorruptFile, size: int) -> Row:
-    """Bytes that are not as they were written; the rest of a file where nobody knows how many."""
+    """Bytes that are not as they were written; the rest of a file where it is unknown how many."""
     return {"corrupt_at": error.position, "bytes": size, "reason": error.reason}
 
 

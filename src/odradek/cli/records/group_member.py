@@ -1,7 +1,7 @@
 """`odradek group remove-member`: a member that went without a word makes room at once.
 
 A static member is waited for until its session is over, which clients may set to half an hour: its
-partitions are read by nobody. A member that lives comes back by itself, so nothing is lost.
+partitions are not read meanwhile. A member that lives comes back by itself, so nothing is lost.
 """
 
 import click

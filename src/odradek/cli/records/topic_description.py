@@ -113,7 +113,7 @@ async def described(
 
 
 Why = list[Sick] | None
-"""Of partitions that have no leader; None: nobody has had to ask."""
+"""Of partitions that have no leader; None: not asked for yet."""
 
 
 def _only(sick: Sick, topics: Container[str | None]) -> Sick:

@@ -522,8 +522,8 @@ def _is_misplaced(
 
     No checksum covers a base offset, so the neighbours tell: what lies behind cannot follow this
     batch, and follows the one before it by exactly as many offsets as this one has. Gaps and leaps
-    contradict nothing. Where there may be one before this batch, what lies behind may be what has
-    rotted: it is believed if the next one follows it.
+    contradict nothing. Where there may be one before this batch, what lies behind may be the
+    corrupt one: it is believed if the next one follows it.
     """
     if not behind or end <= header.base_offset < header.next_offset <= behind[0][0]:
         return False

@@ -136,7 +136,7 @@ class ClusterView:
         self._all_states = {place: state for place, state in states if state is not None}
 
     def state(self, partition: TopicPartition) -> PartitionState | None:
-        """Who leads it and who is in sync; nobody can say it of one that somebody has spoiled."""
+        """Who leads it and who is in sync; of one that was spoiled it is not known."""
         node = self.tree.nodes.get(PartitionStateZnode.path(partition))
         if node is None:
             return None
