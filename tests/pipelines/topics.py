@@ -66,10 +66,11 @@ class Topics:
         assert producer.flush(60) == 0
 
     def fill_numbers(self, topic: str, count: int, *, partition: int = 0, first: int = 0) -> None:
-        """So many records whose values are numbers."""
+        """So many records whose values are numbers, in one batch: the flush alone sends it."""
         self.fill(
             topic,
             [{"value": b"%d" % (first + i), "partition": partition} for i in range(count)],
+            linger_ms=60_000,
         )
 
     def options(self, topic: str, **more: Any) -> dict[str, str]:

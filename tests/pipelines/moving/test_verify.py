@@ -130,7 +130,8 @@ def damage(broker: OdradekBroker, topic: str, offset: int, at: int) -> None:
     """Changes a byte of the batch that begins at an offset of partition 0; the broker is away."""
     (file,) = broker.directory.glob(f"*/{topic}-0/*.log")
     data = bytearray(file.read_bytes())
-    (position, _), *_ = [it for it in headers(data) if it[1].base_offset == offset]
+    (position, header), *_ = [it for it in headers(data) if it[1].base_offset == offset]
+    assert at < header.size, "this byte is of the batch behind it"
     data[position + at] ^= 4
     file.write_bytes(data)
 
