@@ -107,7 +107,7 @@ class Copier:
             error = message.error()
             if error is None:
                 self._batch.append(message)
-            elif error.fatal():
+            elif error.fatal() or error.code() == KafkaError._FATAL:
                 raise KafkaException(error)
             elif not error.retriable() and error.code() not in LOOKED_UP:
                 print("passing:", error, flush=True)
