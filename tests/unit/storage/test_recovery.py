@@ -8,7 +8,7 @@ import pytest
 
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes
-from odradek.records.batch import place
+from odradek.records.batch import LENGTH_END, place
 from odradek.sim.doors.chance import SeededRandom
 from odradek.sim.doors.disk import SimulatedDisk
 from odradek.storage.errors import OldFormat
@@ -391,3 +391,49 @@ def test_a_base_offset_that_has_rotted_behind_a_gap_moves_no_other(harmed: int, 
         assert t.records() == before
     elif not 2 <= flipped <= 10:  # within the gap nothing contradicts it
         assert t.records() == before[:2]
+
+
+@pytest.mark.parametrize("harmed", range(12))
+@pytest.mark.parametrize("bit", [0, 1, 2, 5, 30, 31])
+def test_a_leader_epoch_that_has_rotted_is_put_right_where_its_neighbours_tell_it(
+    harmed: int, bit: int
+) -> None:
+    """No checksum covers it, and followers take no epoch that goes back, nor any behind a high one.
+
+    At both ends of a log, and next to the beginning of an epoch, the corrupt one may be another.
+    """
+    t = Partition(LogConfig(segment_bytes=Bytes(300), index_interval_bytes=Bytes(1)))
+    written = [4] * 5 + [6] * 7
+    for number, epoch in enumerate(written):
+        t.epoch = LeaderEpoch(epoch)
+        t.append(f"{number}", f"{number}'")
+    assert 1 < len(t.log.segments) < 12
+    epochs, files, records = t.log.epochs.entries, batches_of(t), t.records()
+    flipped = flip_epoch(t, 2 * harmed, bit)
+    harmed_files = batches_of(t)
+    repair = t.reopen().repair
+    assert repair.first_lost_offset is None
+    assert t.records() == records
+    if harmed in {2, 7, 8, 9}:
+        assert f"had the epoch {flipped} for {written[harmed]}" in str(repair)
+    if repair:
+        assert t.log.epochs.entries == epochs
+        assert batches_of(t) == files
+        assert not t.reopen().repair
+    else:
+        assert harmed not in {2, 7, 8, 9}
+        assert batches_of(t) == harmed_files
+
+
+def batches_of(t: Partition) -> list[bytes]:
+    """The segments' files, whole."""
+    return [it.file.read(it.size, 0) for it in t.log.segments]
+
+
+def flip_epoch(t: Partition, offset: int, bit: int) -> int:
+    """Turns a bit of the leader epoch of the batch at an offset; what it is then."""
+    segment = t.log.segment_of(offset)
+    at, _ = segment.find(offset) or (0, None)
+    file = t.disk.open(segment.path(".log"))
+    disk_of(t).flip(segment.path(".log"), at + LENGTH_END + 3 - bit // 8, bit % 8)
+    return int.from_bytes(file.read(4, at + LENGTH_END), "big", signed=True)

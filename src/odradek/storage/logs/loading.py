@@ -8,13 +8,11 @@ The producers are taken from the newest whole snapshot and followed from there t
 """
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Final, NamedTuple
 
 from odradek.model.ids import TopicPartition
-from odradek.model.positions import LeaderEpoch, Offset
+from odradek.model.positions import NO_LEADER_EPOCH, LeaderEpoch, Offset
 from odradek.model.units import Bytes, Timestamp
 from odradek.records.batch import BatchHeader
 from odradek.storage.errors import CorruptFile, OldFormat
@@ -48,6 +46,7 @@ from odradek.storage.logs.leftovers import delete_orphans, settle
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.producers import ProducerState
 from odradek.storage.logs.replaying import hides_an_end, replay_producers, save_indexes
+from odradek.storage.logs.rot import Epochs, Place, put_right
 from odradek.storage.logs.writing import save_epochs
 from odradek.storage.segments.leaping import walk_leaping
 from odradek.storage.segments.scan import is_old_format, walk_batches, walk_headers
@@ -158,6 +157,7 @@ class _Loading:
         self.indexed = True  # whether every segment has the indexes that it needs
         self.checked_from: Offset | None = None  # below it, what was noted of the records holds
         self.epochs_seen: list[EpochStart] = []  # in the batches from there on
+        self.last_epochs: Epochs = (NO_LEADER_EPOCH, NO_LEADER_EPOCH)  # of those checked last
         self.repair = Repair(f"{log.folder.disk.name}/{log.folder.name}")
 
     def load(self) -> None:
@@ -278,9 +278,9 @@ class _Loading:
                 self._drop(number)
                 return
             file_size = segment.size
-            following = segments[number + 1].base_offset if number + 1 < len(segments) else None
+            following = segments[number + 1] if number + 1 < len(segments) else None
             error = self._recover(segment, following)
-            if number + 1 < len(segments):
+            if following is not None:
                 segment.complete_times()
             save_indexes(segment)
             if segment.base_offset < self.checkpointed.recovery_point:
@@ -337,7 +337,7 @@ class _Loading:
         self.before_cut()
         self.log.unclean = Unclean(Reason.CUT)
 
-    def _recover(self, segment: Segment, following: Offset | None) -> CorruptFile | None:
+    def _recover(self, segment: Segment, following: Segment | None) -> CorruptFile | None:
         """Walks through a segment's batches, and builds its indexes as it goes.
 
         Where the index can be trusted the walk begins at its last entry below the recovery
@@ -355,16 +355,15 @@ class _Loading:
         segment.size, segment.bytes_since_entry = start, 0
         whole: list[BatchHeader] = []
         epoch = self.epochs_seen[-1][0] if self.epochs_seen else -1
+        before = self.last_epochs
         try:
             for position, header, _ in walk_batches(segment.file, path, start, size):
-                if header.base_offset != end:
-                    behind = _behind(segment, position + header.size, size, following)
+                if header.base_offset != end or header.leader_epoch != before[1]:
+                    place = Place(segment, position, size, following)
                     gapless = not self.log.config.compact
-                    if _is_misplaced(header, end, behind, gapless=gapless):
-                        self._put_right(segment, position, header, end)
-                    elif behind and _is_followed(behind):
-                        _must_end(header, behind[0][0], path, position)
+                    self.repair.notes += put_right(header, place, end, before, gapless=gapless)
                 next_end = segment.follows(position, header, end)
+                before = (before[1], header.leader_epoch)
                 if header.leader_epoch > epoch:
                     epoch = LeaderEpoch(header.leader_epoch)
                     self.epochs_seen.append(EpochStart(epoch, Offset(header.base_offset)))
@@ -377,18 +376,8 @@ class _Loading:
             return error
         finally:
             segment.note(whole, segment.size)
-            self.end = Offset(end)
+            self.end, self.last_epochs = Offset(end), before
         return None
-
-    def _put_right(self, segment: Segment, position: int, header: BatchHeader, end: int) -> None:
-        """Gives a whole batch its offset back: rot has changed that one alone. Nothing is cut."""
-        self.repair.notes.append(
-            f"the batch at byte {position} of {segment.path(LOG)} had the offset "
-            f"{header.base_offset} for {end}"
-        )
-        header.base_offset = end
-        segment.file.write([end.to_bytes(8, "big")], position)
-        segment.file.sync()
 
     def _restart(self, segment: Segment, end: int) -> tuple[int, int]:
         """Where the walk begins, and the offset that must not be undercut there."""
@@ -513,49 +502,3 @@ class _Loading:
 
 def _below(entries: Iterable[EpochStart], offset: Offset) -> list[EpochStart]:
     return [entry for entry in entries if entry.start_offset < offset]
-
-
-def _is_misplaced(
-    header: BatchHeader, end: int, behind: list[tuple[int, int]], *, gapless: bool
-) -> bool:
-    """Whether a batch whose checksum is right has one place only, and does not say so.
-
-    No checksum covers a base offset, so the neighbours tell: what lies behind cannot follow this
-    batch, and follows the one before it by exactly as many offsets as this one has. Gaps and leaps
-    contradict nothing. Where there may be one before this batch, what lies behind may be the
-    corrupt one: it is believed if the next one follows it.
-    """
-    if not behind or end <= header.base_offset < header.next_offset <= behind[0][0]:
-        return False
-    if behind[0][0] != end + header.last_offset_delta + 1:
-        return False
-    if header.base_offset < end:
-        return True
-    return _is_followed(behind) or (gapless and len(behind) == 1)
-
-
-def _is_followed(behind: list[tuple[int, int]]) -> bool:
-    return len(behind) == 2 and behind[0][1] == behind[1][0]
-
-
-def _must_end(header: BatchHeader, following: int, path: str, position: int) -> None:
-    if header.next_offset > following:
-        reason = f"offset {header.base_offset} is not before {following}"
-        raise CorruptFile(path, position, reason)
-
-
-def _behind(
-    segment: Segment, position: int, size: int, following: int | None
-) -> list[tuple[int, int]]:
-    """From which to which offset the next two batches reach; the next segment begins at its name.
-
-    They are fewer where the log ends, and where one cannot be read.
-    """
-    found = []
-    with suppress(CorruptFile):
-        for _, header in islice(walk_headers(segment.file, segment.path(LOG), position, size), 2):
-            found.append((header.base_offset, header.next_offset))
-            position += header.size
-        if position == size and following is not None:
-            found += [(following, following)] * 2
-    return found[:2]
