@@ -116,7 +116,7 @@ def test_a_state_that_is_missing(cluster: LiveCluster, odradek: Shell) -> None:
         tree.delete(STATE)
         cluster.brokers[1].stop()
         odradek.bootstrap = cluster.brokers[2].bootstrap
-        named = f"{STATE} in ZooKeeper is missing: odradek zookeeper restore-state TOPIC PARTITION"
+        named = f"{STATE} in ZooKeeper is missing: odradek zookeeper restore-state orders 0"
         eventually(lambda: named in odradek.run("cluster", "health").out, what="it is named")
         books.call("A partition's state is missing")
 

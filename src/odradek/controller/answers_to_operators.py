@@ -18,7 +18,9 @@ def health(context: ControllerContext) -> Mapping[str, Json]:
         "controller_epoch": context.lease.epoch,
         "problems": [
             {
-                "cause": problem.cause,
+                "cause": problem.cause.text,
+                "kind": problem.cause.kind,
+                "brokers": list(problem.cause.brokers),
                 "effects": {effect: by_topic(them) for effect, them in problem.effects.items()},
             }
             for problem in found

@@ -14,6 +14,7 @@ from odradek.controller.phases import ReplicaPhase
 from odradek.metadata.image import PartitionImage
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
 from odradek.metadata.znodes.topic import PartitionStateZnode, TopicsZnode
+from odradek.model.causes import CauseKind
 from odradek.model.counting import counted
 from odradek.model.ids import BrokerId, TopicPartition
 
@@ -26,20 +27,24 @@ REASSIGNMENT_WAITS: Final = "reassignment waits"
 DELETION_WAITS: Final = "deletion waits"
 AS_KNOWN: Final = "as it was known before"
 NOT_KNOWN: Final = "nothing is decided"
-RESTORE: Final = (
-    "odradek zookeeper restore-state TOPIC PARTITION --leader BROKER --connect ZOOKEEPER "
-    "makes it again"
-)
+
+
+class Cause(NamedTuple):
+    """In words, of which kind, and the brokers that it is about."""
+
+    text: str
+    kind: CauseKind = CauseKind.OTHER
+    brokers: tuple[BrokerId, ...] = ()
 
 
 class Problem(NamedTuple):
     """One cause, and the partitions that suffer from it, by how they do."""
 
-    cause: str
+    cause: Cause
     effects: Mapping[str, tuple[TopicPartition, ...]]
 
 
-Found = dict[str, dict[str, dict[TopicPartition, None]]]
+Found = dict[Cause, dict[str, dict[TopicPartition, None]]]
 """Partitions by cause and effect."""
 
 
@@ -47,7 +52,7 @@ def problems(context: ControllerContext) -> list[Problem]:
     """All of them, the one with the gravest effect on the most partitions first."""
     found: Found = {}
 
-    def tell(causes: Iterable[str], effect: str, partition: TopicPartition) -> None:
+    def tell(causes: Iterable[Cause], effect: str, partition: TopicPartition) -> None:
         for cause in causes:
             found.setdefault(cause, {}).setdefault(effect, {})[partition] = None
 
@@ -73,20 +78,20 @@ def _unreadable(context: ControllerContext, found: Found) -> None:
         topic = path.removeprefix(f"{TopicsZnode.PATH}/")
         partitions = dict.fromkeys(context.partitions_of(topic))
         effect = AS_KNOWN if partitions or topic == path else NOT_KNOWN
-        found[_cannot_be_read(path)] = {effect: partitions}
+        found[Cause(_cannot_be_read(path))] = {effect: partitions}
     for topic in context.policy.unreadable_settings:
         path = SettingsZnode.path(Entity(EntityType.TOPICS, topic))
         partitions = dict.fromkeys(context.partitions_of(topic))
         if partitions:
-            found[_cannot_be_read(path)] = {AS_KNOWN: partitions}
+            found[Cause(_cannot_be_read(path))] = {AS_KNOWN: partitions}
 
 
 def _gravity(problem: Problem) -> tuple[int, int, str]:
     without = len(problem.effects.get(NO_LEADER, ()))
-    return -without, -sum(map(len, problem.effects.values())), problem.cause
+    return -without, -sum(map(len, problem.effects.values())), problem.cause.text
 
 
-Tell = Callable[[Iterable[str], str, TopicPartition], None]
+Tell = Callable[[Iterable[Cause], str, TopicPartition], None]
 
 
 def _partition(
@@ -97,15 +102,20 @@ def _partition(
     is_led = state is not None and context.is_led(image)
     effect = AS_KNOWN if is_led else NO_LEADER
     if partition in context.lost:  # no state can be written, whether or not one was known before
-        tell([f"{path} in ZooKeeper is missing: {RESTORE}"], effect, partition)
+        text = f"{path} in ZooKeeper is missing: {_restore(partition)} makes it again"
+        tell([Cause(text, CauseKind.NO_STATE)], effect, partition)
         return
     if partition in context.unread:  # nothing can be decided, also where one was known before
-        tell([f"{_cannot_be_read(path)}: mend its ACL, or {RESTORE}"], effect, partition)
+        text = (
+            f"{_cannot_be_read(path)}: where its ACL hides it, mend that; where it makes no sense "
+            f"{_restore(partition)} makes it again"
+        )
+        tell([Cause(text, CauseKind.NO_STATE)], effect, partition)
         if not is_led:
             return
     elif partition in context.unwritten:
         why_not = context.unwritten[partition]
-        tell([f"{path} in ZooKeeper cannot be written: {why_not}"], effect, partition)
+        tell([Cause(f"{path} in ZooKeeper cannot be written: {why_not}")], effect, partition)
     if state is None:
         tell(_why_not(context, partition, image, assigned.replicas), NO_LEADER, partition)
         return
@@ -117,14 +127,20 @@ def _partition(
     tell(why, OUT_OF_SYNC, partition)
     count, min_isr = len(assigned.target), context.policy.min_isr(partition.topic)
     if len(state.isr) < max(min(min_isr, count), state.eligible_min_isr):
-        tell(why or [f"{counted(count, 'replica')} assigned"], BELOW_MIN_ISR, partition)
+        tell(why or [Cause(f"{counted(count, 'replica')} assigned")], BELOW_MIN_ISR, partition)
     if min_isr > count:
         cause = f"min.insync.replicas is {min_isr}, with {counted(count, 'replica')} assigned"
-        tell([cause], CAPPED, partition)
+        tell([Cause(cause)], CAPPED, partition)
     if state.recovering:
-        tell([f"broker {state.leader} was elected uncleanly"], RECORDS_LOST, partition)
+        text = f"broker {state.leader} was elected uncleanly"
+        tell([Cause(text)], RECORDS_LOST, partition)
     stuck = [it for it in assigned.adding if it not in context.live or it in image.offline]
     tell(_why_not(context, partition, image, stuck), REASSIGNMENT_WAITS, partition)
+
+
+def _restore(partition: TopicPartition) -> str:
+    where = f"{partition.topic} {partition.partition}"
+    return f"odradek zookeeper restore-state {where} --leader BROKER --connect ZOOKEEPER"
 
 
 def _cannot_be_read(path: str) -> str:
@@ -138,7 +154,7 @@ def _why_not(
     brokers: Iterable[BrokerId],
     *,
     leader: BrokerId | None = None,
-) -> list[str]:
+) -> list[Cause]:
     """What keeps these brokers' replicas from leading, or from being in sync with a leader."""
     unclean = context.unclean(partition, image)
     return [_state(context, image, it, leader=leader, is_unclean=it in unclean) for it in brokers]
@@ -151,17 +167,19 @@ def _state(
     *,
     leader: BrokerId | None = None,
     is_unclean: bool,
-) -> str:
+) -> Cause:
     if broker not in context.image.brokers:
-        return f"broker {broker} is not registered"
+        return Cause(f"broker {broker} is not registered")
     if broker in image.offline:
-        return f"the replica on broker {broker} is offline"
+        return Cause(f"the replica on broker {broker} is offline")
     if broker in context.shutting_down:
-        return f"broker {broker} is shutting down"
+        return Cause(f"broker {broker} is shutting down")
     if is_unclean:
-        return f"broker {broker} has logs that lack records, after an unclean stop or on a new disk"
+        text = "has logs that lack records, after an unclean stop or on a new disk"
+        return Cause(f"broker {broker} {text}")
     whom = "" if leader is None else f" with broker {leader}"  # only the two may be apart
-    return f"broker {broker} has not caught up{whom} yet"
+    both = (broker,) if leader is None else (broker, leader)
+    return Cause(f"broker {broker} has not caught up{whom} yet", CauseKind.BEHIND, both)
 
 
 def _deletion(context: ControllerContext, name: str, tell: Tell) -> None:
@@ -170,14 +188,15 @@ def _deletion(context: ControllerContext, name: str, tell: Tell) -> None:
     if not deletion.has_begun:
         for partition in context.partitions_of(name):
             if partition in context.reassigning:
-                tell([f"topic {name} is being reassigned"], DELETION_WAITS, partition)
+                tell([Cause(f"topic {name} is being reassigned")], DELETION_WAITS, partition)
         return
     for (partition, broker), phase in deletion.replicas.items():
         image = context.image.partition(partition)
         if image is None or phase is ReplicaPhase.DELETION_SUCCESSFUL:
             continue
         if broker in context.live and broker not in image.offline:
-            told = f"broker {broker} has not deleted its replica yet"
+            text = f"broker {broker} has not deleted its replica yet"
+            told = Cause(text, CauseKind.BEING_DELETED, (broker,))
         else:
             told = _state(context, image, broker, is_unclean=False)
         tell([told], DELETION_WAITS, partition)

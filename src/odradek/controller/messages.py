@@ -82,11 +82,14 @@ class _Building:
         if full:
             states = yield from self._metadata(_all(self._context))
             found.append((full, self._update_metadata(states, FULL)))
+            found += self._without_states(full, self._unknown_states())
         for brokers, partitions in self._together(batch.lead):
             found.append((brokers, self._leader_and_isr(partitions)))
         if others and (batch.update or batch.has_news):
             states = yield from self._metadata(batch.update)
             found.append((others, self._update_metadata(states)))
+            told = [it for it in self._unknown_states() if it in batch.update]
+            found += self._without_states(others, told)
         for brokers, partitions in self._together(batch.stop):
             found.append((brokers, self._stop_replica(partitions)))
         return found
@@ -171,7 +174,8 @@ class _Building:
             is_deleted = deletion is not None and deletion.has_begun
             if found.state is None:  # perhaps it was lost, and brokers know an earlier one
                 if is_deleted:
-                    topics.setdefault(partition.topic, []).append(_deleted(partition, found))
+                    row = _without_state(partition, found, DELETED, EPOCH_DURING_DELETION)
+                    topics.setdefault(partition.topic, []).append(row)
                 continue
             state, replicas = found.state, found.assignment.replicas
             leader = NO_BROKER if state.leader is None else state.leader
@@ -205,6 +209,36 @@ class _Building:
             live_brokers=self._brokers,
         )
 
+    def _unknown_states(self) -> list[TopicPartition]:
+        """Partitions that are there, and whose states this controller has never known."""
+        context = self._context
+        return [
+            partition
+            for partition in dict.fromkeys((*context.lost, *context.unread))
+            for found in [context.image.partition(partition)]
+            if found is not None
+            and found.state is None
+            and not context.is_deleting(partition.topic)
+        ]
+
+    def _without_states(
+        self, brokers: Iterable[BrokerId], partitions: Iterable[TopicPartition]
+    ) -> list[Addressed]:
+        """To brokers of ours: one of Kafka's would forget a leader that leads on."""
+        ours = tuple(it for it in brokers if self._live[it].mark is not None)
+        topics: dict[str, list[UpdateMetadataPartitionState]] = {}
+        for partition in partitions:
+            found = self._context.image.partition(partition)
+            if found is not None:
+                row = _without_state(partition, found, NO_BROKER, NO_LEADER_EPOCH)
+                topics.setdefault(partition.topic, []).append(row)
+        if not ours or not topics:
+            return []
+        named = [
+            UpdateMetadataTopicState(it, self._topic_id(it), rows) for it, rows in topics.items()
+        ]
+        return [(ours, self._update_metadata(named))]
+
     # StopReplica
 
     def _stop_replica(self, partitions: Marked) -> StopReplicaRequest:
@@ -236,13 +270,14 @@ class _Building:
         return NO_TOPIC_ID if topic is None or topic.topic_id is None else topic.topic_id
 
 
-def _deleted(partition: TopicPartition, image: PartitionImage) -> UpdateMetadataPartitionState:
-    """Of one without a state."""
+def _without_state(
+    partition: TopicPartition, image: PartitionImage, leader: int, leader_epoch: int
+) -> UpdateMetadataPartitionState:
     return UpdateMetadataPartitionState(
         partition_index=partition.partition,
         controller_epoch=-1,
-        leader=DELETED,
-        leader_epoch=EPOCH_DURING_DELETION,
+        leader=leader,
+        leader_epoch=leader_epoch,
         isr=[],
         zk_version=-1,
         replicas=image.assignment.replicas,

@@ -3,7 +3,10 @@
 import pytest
 
 from odradek.cli.brokers import cluster_health
+from odradek.cli.records.leaderless import offsets_or_why
 from odradek.cli.records.topic_description import Description, described
+from odradek.cli.words.failing import Failed
+from odradek.client.records.offsets import EARLIEST
 from odradek.controller.health import AS_KNOWN
 from odradek.metadata.znodes.topic import PartitionStateZnode
 from odradek.model.ids import TopicPartition
@@ -15,6 +18,7 @@ STATE = PartitionStateZnode.path(ORDERS)
 SPOILED = [b"", b'{"leader":1}']
 CAUSE = f"{STATE} in ZooKeeper cannot be read"
 AT_ONCE_MS = 1_000
+SOON_MS = 4_000
 TRIED_AGAIN_SECONDS = 25  # twice what a controller waits, and a session's end
 
 
@@ -99,6 +103,24 @@ def test_a_state_that_is_met_spoiled_is_one_cause_until_it_is_restored(
     assert shop.read("orders") == ["a", "b"]
 
 
+def led(t: ClusterScenario, by: int) -> dict[int, bool]:
+    """The partitions of the topic as one broker tells a client, and whether they have a leader."""
+    client = t.operator(by)
+    (topic,) = client.does(client.cluster.refresh(["orders"])).topics
+    return {it.partition_index: it.leader_id >= 0 for it in topic.partitions}
+
+
+def refusal(t: ClusterScenario, by: int, wanted: list[TopicPartition]) -> str:
+    """What somebody hears who wants to read these; it is told before most would ask."""
+    operator = t.operator(by)
+    clock = operator.cluster.world.clock
+    begun = clock.monotonic()
+    with pytest.raises(Failed) as told:
+        operator.does(offsets_or_why(operator.cluster, wanted, EARLIEST))
+    assert clock.monotonic() - begun < SOON_MS
+    return str(told.value)
+
+
 def describes(t: ClusterScenario, by: int) -> tuple[Description, str]:
     """As one broker alone has it, and why there is no leader; it is told at once."""
     operator = t.operator(by)
@@ -125,6 +147,9 @@ def test_a_partition_whose_leader_came_back_to_no_state_is_described_at_once(
     t.broker(leader).start()
     t.run(seconds=TRIED_AGAIN_SECONDS)
     for broker in (1, 2, 3):
+        assert led(t, broker) == dict(enumerate([False, True][:count]))
+        told = refusal(t, broker, [TopicPartition("orders", it) for it in range(count)])
+        assert told.startswith(f"no leader: 1 (orders: 0): {CAUSE}")
         found, cause = describes(t, broker)
         assert [it["leader"] is None for it in found.partitions] == [True, False][:count]
         assert cause.startswith(CAUSE)

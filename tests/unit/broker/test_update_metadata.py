@@ -8,7 +8,9 @@ from odradek.broker.slices import at_once
 from odradek.controller.messages import DELETED, FULL, INCREMENTAL
 from odradek.metadata.image import TopicImage
 from odradek.metadata.number_table import NumberTable
-from odradek.model.ids import NO_TOPIC_ID, BrokerId
+from odradek.model.ids import NO_BROKER, NO_TOPIC_ID, BrokerId
+from odradek.model.positions import NO_LEADER_EPOCH
+from odradek.wire.messages.update_metadata import UpdateMetadataRequest
 from tests.unit.peers.control_requests import FIRST_ID, SECOND_ID, metadata
 
 
@@ -137,3 +139,29 @@ def test_the_whole_metadata_that_comes_twice_does_not_end_a_topic() -> None:
     """One that it does not name may have been made since."""
     cluster = told(metadata(kind=FULL), metadata(0), metadata(kind=FULL))
     assert leaders(cluster) == {0: 1}
+
+
+def without_state(*partitions: int, live: tuple[int, ...] = (1, 2)) -> UpdateMetadataRequest:
+    """As a controller tells of partitions whose states it cannot read."""
+    told = {"leader": NO_BROKER, "epoch": NO_LEADER_EPOCH, "version": -1, "isr": ()}
+    return metadata(*partitions, live=live, kind=INCREMENTAL, **told)  # type: ignore[arg-type]
+
+
+def test_a_partition_without_a_state_is_one() -> None:
+    """A broker that has just started knows it from nobody else; its first state counts."""
+    cluster = told(metadata(0, kind=FULL), without_state(1))
+    assert leaders(cluster) == {0: 1, 1: None}
+    assert orders(cluster).partitions[1].assignment.replicas == (1, 2)
+    at_once(update_metadata.apply(cluster, metadata(1, leader=2)))
+    assert leaders(cluster) == {0: 1, 1: 2}
+
+
+def test_a_leader_that_lives_stays_where_the_controller_knows_no_state() -> None:
+    """It leads on; once it was gone it leads no more, whoever comes back under its number."""
+    cluster = told(metadata(0, 1, epoch=4), without_state(1))
+    assert leaders(cluster) == {0: 1, 1: 1}
+    assert cluster.image.brokers.keys() == {1, 2}
+    for live in ((2,), (1, 2)):
+        at_once(update_metadata.apply(cluster, without_state(1, live=live)))
+        assert leaders(cluster) == {0: 1, 1: None}
+        assert cluster.image.brokers.keys() == {*live}

@@ -6,6 +6,7 @@ from odradek.cli.brokers import cluster_health
 from odradek.cli.brokers.cluster_health import DISK_FULL, DISK_NEARLY_FULL, lack_of_room
 from odradek.cli.brokers.sick import Sick
 from odradek.controller import health
+from odradek.model.causes import CauseKind
 from odradek.model.units import GIB, MIB
 from tests.external import tools
 
@@ -60,32 +61,39 @@ def test_alert_and_health_mean_the_same_by_often() -> None:
     assert f"activecontrollercount[30m])) > {2 * cluster_health.MOVES_MAX}" in text
 
 
+def behind(broker: int, *leader: int, problem: str, where: dict[str, list[int]]) -> Sick:
+    """As the controller tells of a replica."""
+    return Sick("it is behind", problem, where, CauseKind.BEHIND, (broker, *leader))
+
+
 def test_what_follows_from_a_silent_broker_has_that_for_its_cause() -> None:
     """One line for each effect, whichever of its followers and leaders says so; others stay."""
     out, apart = health.OUT_OF_SYNC, cluster_health.BROKERS_APART
     silence = Sick("connection refused", "no answer from broker 3")
-    offline = Sick("the replica on broker 3 is offline", out, {"orders": [7]})
-    others = Sick("broker 1 has not caught up with broker 2 yet", out, {"orders": [9]})
+    offline = Sick("the replica on broker 3 is offline", out, {"orders": [7]}, brokers=(3,))
+    others = behind(1, 2, problem=out, where={"orders": [9]})
+    of_silent = Sick("refused", apart, {"orders": [2]}, CauseKind.APART, (1,))
     found = cluster_health.by_silence(
         [
-            Sick("broker 3 has not caught up with broker 1 yet", out, {"orders": [0, 4]}),
-            Sick("broker 2 has not caught up with broker 3 yet", out, {"orders": [2], "x": [0]}),
-            Sick("broker 3 has not caught up yet", health.NO_LEADER, {"orders": [5]}),
+            behind(3, 1, problem=out, where={"orders": [0, 4]}),
+            behind(2, 3, problem=out, where={"orders": [2], "x": [0]}),
+            behind(3, problem=health.NO_LEADER, where={"orders": [5]}),
             others,
             offline,
             silence,
-            Sick("broker 1 does not reach broker 3: refused", apart, {"orders": [2]}),
-            Sick("broker 3 does not reach broker 1: refused", apart, {"orders": [2]}),
+            Sick("refused", apart, {"orders": [2]}, CauseKind.APART, (3,)),
+            of_silent,
         ],
         {3},
     )
+    gone = "broker 3 does not answer"
     assert found == [
-        Sick("broker 3 does not answer", out, {"orders": [0, 2, 4], "x": [0]}),
-        Sick("broker 3 does not answer", health.NO_LEADER, {"orders": [5]}),
+        Sick(gone, out, {"orders": [0, 2, 4], "x": [0]}, brokers=(3,)),
+        Sick(gone, health.NO_LEADER, {"orders": [5]}, brokers=(3,)),
         others,
         offline,
         silence,
-        Sick("broker 3 does not reach broker 1: refused", apart, {"orders": [2]}),
+        of_silent,
     ]
 
 

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from odradek.controller.events import DeletionAsked, HealthAsked, RetryIsDue, TreeChanged
-from odradek.controller.health import RESTORE
 from odradek.controller.tree_reading import TreeReading
 from odradek.metadata.znodes.broker import BrokerIdsZnode, BrokerZnode
 from odradek.metadata.znodes.settings import Entity, EntityType, SettingsZnode
@@ -38,6 +37,9 @@ def hide(talk: Conversation, *paths: str) -> None:
     talk.tree.refuse = refuse
 
 
+RESTORE = "odradek zookeeper restore-state orders 0 --leader BROKER --connect ZOOKEEPER"
+
+
 def show(talk: Conversation) -> None:
     """All may be read again; of that no watch tells."""
     hide(talk)
@@ -56,7 +58,10 @@ def cannot_be_read(path: str) -> str:
 
 def state_cannot_be_read(path: str) -> str:
     """With what mends it."""
-    return f"{cannot_be_read(path)}: mend its ACL, or {RESTORE}"
+    return (
+        f"{cannot_be_read(path)}: where its ACL hides it, mend that; where it makes no sense "
+        f"{RESTORE} makes it again"
+    )
 
 
 def of_others(talk: Conversation) -> None:
@@ -191,7 +196,7 @@ def test_why_a_partition_without_a_state_has_no_leader_is_said() -> None:
     of_others(lost)
     del lost.tree.nodes[state]
     lost.begin()
-    cause = f"{state} in ZooKeeper is missing: {RESTORE}"
+    cause = f"{state} in ZooKeeper is missing: {RESTORE} makes it again"
     assert told(lost) == {cause: {"no leader": {"orders": [0]}}}
 
 

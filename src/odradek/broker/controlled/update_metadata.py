@@ -27,8 +27,9 @@ from odradek.controller.messages import DELETED
 from odradek.metadata.image import Changes, ClusterImage, PartitionImage
 from odradek.metadata.nouns import Assignment, Broker, Endpoint, PartitionState
 from odradek.model.errors import ErrorCode
-from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
+from odradek.model.ids import NO_BROKER, NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.positions import (
+    NO_LEADER_EPOCH,
     BrokerEpoch,
     ControllerEpoch,
     Incarnation,
@@ -63,6 +64,7 @@ def apply(
     arrives behind it.
     """
     image = cluster.image
+    alive = {it.id for it in request.live_brokers}
     epochs = ControllerEpoch(request.controller_epoch), BrokerEpoch(request.broker_epoch)
     begins = cluster.begins_anew(request.type, *epochs)
     changes = Changes(image)
@@ -73,7 +75,7 @@ def apply(
         if rows > ROWS_IN_A_SLICE:
             rows = 0
             yield
-        is_overtaken |= yield from _change(changes, image, topic, begins=begins)
+        is_overtaken |= yield from _change(changes, image, topic, alive, begins=begins)
     if not is_overtaken:
         changes.brokers(map(_broker, request.live_brokers))
     if begins:
@@ -110,6 +112,8 @@ def removed_meanwhile(
             continue
         for state in topic.partition_states:
             partition = TopicPartition(topic.topic_name, state.partition_index)
+            if _has_no_state(state):
+                continue
             if logs.get(partition) == topic_id and me not in state.replicas:
                 found[partition] = StopState(LeaderEpoch(state.leader_epoch), delete=True)
                 log.info("replica.removed_meanwhile", partition=str(partition))
@@ -158,6 +162,11 @@ def _is_overtaken(known: PartitionImage | None, row: UpdateMetadataPartitionStat
     return (row.leader_epoch, row.zk_version) < epochs
 
 
+def _has_no_state(row: UpdateMetadataPartitionState) -> bool:
+    """Whether its controller knows no state. A leader that lives, and is known, may lead still."""
+    return row.leader == NO_BROKER and row.leader_epoch == NO_LEADER_EPOCH
+
+
 def _is_about(image: ClusterImage, topic: UpdateMetadataTopicState) -> bool:
     """Whether it is of the topic that has the name, not of another one that is being deleted."""
     known = image.topics.get(topic.topic_name)
@@ -168,7 +177,12 @@ def _is_about(image: ClusterImage, topic: UpdateMetadataTopicState) -> bool:
 
 
 def _change(
-    changes: Changes, image: ClusterImage, topic: UpdateMetadataTopicState, *, begins: bool
+    changes: Changes,
+    image: ClusterImage,
+    topic: UpdateMetadataTopicState,
+    alive: Container[int],
+    *,
+    begins: bool,
 ) -> Steps[bool]:
     """A topic with another id is another topic; nothing of the old one is kept.
 
@@ -183,7 +197,11 @@ def _change(
     told: dict[int, PartitionImage | None] = {}
     is_overtaken = False
     for count, row in enumerate(topic.partition_states, 1):
-        if not begins and _is_overtaken(known_partitions.get(row.partition_index), row):
+        before = known_partitions.get(row.partition_index)
+        if _has_no_state(row):
+            if before is None or before.leader not in alive:
+                told[row.partition_index] = _partition(row)
+        elif not begins and _is_overtaken(before, row):
             is_overtaken = True
         else:
             told[row.partition_index] = None if row.leader == DELETED else _partition(row)
@@ -207,8 +225,11 @@ def _change(
 
 
 def _partition(state: UpdateMetadataPartitionState) -> PartitionImage:
+    assignment = Assignment(tuple(map(BrokerId, state.replicas)))
+    if _has_no_state(state):
+        return PartitionImage(assignment)
     return PartitionImage(
-        Assignment(tuple(map(BrokerId, state.replicas))),
+        assignment,
         PartitionState(
             leader=BrokerId(state.leader) if state.leader >= 0 else None,
             leader_epoch=LeaderEpoch(state.leader_epoch),

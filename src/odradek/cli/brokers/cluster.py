@@ -10,7 +10,7 @@ from odradek.cli.brokers.cluster_features import features
 from odradek.cli.brokers.cluster_health import sick
 from odradek.cli.brokers.cluster_roll import roll
 from odradek.cli.brokers.restart_order import order_of
-from odradek.cli.brokers.sick import Sick
+from odradek.cli.brokers.sick import COLUMNS
 from odradek.cli.reaching.acting_controller import Seen, acting_controller, tell_doubt
 from odradek.cli.reaching.talking import talk
 from odradek.cli.showing.printing import print_json, show_table, tell
@@ -70,7 +70,7 @@ def health() -> None:
     elif not found:
         click.echo("healthy: every partition has a leader and all its replicas are in sync")
     else:
-        show_table(Sick._fields, [(pasted(it.cause), it.problem, it.where) for it in found])
+        show_table(COLUMNS, [(pasted(it.cause), it.problem, it.where) for it in found])
     if found:
         sys.exit(FAILED)
 

@@ -5,11 +5,10 @@ metadata, which tells less: not why a live replica may not lead, nor what a dele
 """
 
 import asyncio
-import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from odradek.cli.brokers.sick import Partitions, Sick
+from odradek.cli.brokers.sick import Sick
 from odradek.cli.reaching.naming import answer_seconds, silence
 from odradek.cli.replicas import throttle
 from odradek.cli.replicas.log_dir_throttle import copies
@@ -29,6 +28,7 @@ from odradek.model.admin_operations import (
     MOVES_DESCRIBE,
     AdminOperation,
 )
+from odradek.model.causes import CauseKind
 from odradek.model.counting import counted
 from odradek.model.errors import BrokerError, ErrorCode, UnsupportedVersion
 from odradek.model.ids import BrokerId, TopicPartition
@@ -42,8 +42,7 @@ NO_LEADER: Final = "no leader"
 DELETION_WAITS: Final = "deletion waits"
 REASSIGNMENT_WAITS: Final = "reassignment waits"
 CAPPED: Final = "min.insync.replicas counts as the number of replicas"
-BEING_DELETED: Final = "has not deleted its replica yet"
-"""As the controller calls effects, and a cause that passes."""
+"""As the controller calls effects."""
 
 THROTTLE_LEFT: Final = "throttle left"
 DISK_MAY_FAIL: Final = "disk may fail soon"
@@ -61,11 +60,6 @@ APART: Final = Millis(5 * SECOND)
 CORRUPT_NEXT: Final = "mended once another replica is in sync; look at the disk"
 COORDINATOR_REFUSES: Final = "coordinator refuses"
 BROKERS_APART: Final = "brokers apart"
-FOLLOWS: Final = re.compile(
-    r"broker (\d+) has not caught up(?: with broker (\d+))? yet$"
-    r"|broker \d+ does not reach broker (\d+):"
-)
-"""Causes that may have one of their own: that a broker which they name does not answer."""
 REFUSES_NEXT: Final = (
     "start the brokers of its other replicas, else runbook A coordinator that refuses"
 )
@@ -110,18 +104,28 @@ def by_silence(found: Iterable[Sick], silent: Container[int]) -> list[Sick]:
     One that has just died is registered until its session is over: until then the controller says
     that it, or its followers, have not caught up, and these that they do not reach it.
     """
-    kept: dict[tuple[str, str], dict[str, list[int]]] = {}
+    kept: dict[tuple[str, str], Sick] = {}
     for it in found:
-        match = FOLLOWS.match(it.cause)
-        named = [] if match is None else [int(number) for number in match.groups() if number]
-        gone = [number for number in named if number in silent]
-        if gone and it.problem == BROKERS_APART:
+        follows = it.kind in {CauseKind.BEHIND, CauseKind.APART}
+        gone = [number for number in it.brokers if number in silent] if follows else []
+        if gone and it.kind is CauseKind.APART:
             continue
-        cause = f"broker {gone[0]} does not answer" if gone else it.cause
-        partitions = kept.setdefault((cause, it.problem), {})
-        for topic, numbers in it.partitions.items():
-            partitions[topic] = sorted({*partitions.get(topic, ()), *numbers})
-    return [Sick(cause, problem, where) for (cause, problem), where in kept.items()]
+        told = it if not gone else _silent(gone[0], it)
+        known = kept.get((told.cause, told.problem))
+        kept[told.cause, told.problem] = told if known is None else _together(known, told)
+    return list(kept.values())
+
+
+def _silent(broker: int, it: Sick) -> Sick:
+    cause = f"broker {broker} does not answer"
+    return Sick(cause, it.problem, it.partitions, brokers=(broker,))
+
+
+def _together(first: Sick, second: Sick) -> Sick:
+    found = {it: [*at] for it, at in first.partitions.items()}
+    for topic, numbers in second.partitions.items():
+        found[topic] = sorted({*found.get(topic, ()), *numbers})
+    return first._replace(partitions=found)
 
 
 async def decided_problems(cluster: Cluster) -> list[Sick]:
@@ -162,7 +166,7 @@ async def deletions_that_wait(cluster: Cluster) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for problem in health["problems"]:
         for topic in problem["effects"].get(DELETION_WAITS, ()):
-            if not problem["cause"].endswith(BEING_DELETED):
+            if problem.get("kind") != CauseKind.BEING_DELETED:
                 found.setdefault(topic, []).append(problem["cause"])
     return found
 
@@ -232,37 +236,47 @@ def moved_since(controllers: Sequence[Mapping[str, Any]], moment: int) -> int:
     return sum(it["since"] > moment for it in controllers[1:])
 
 
-def _told(health: Mapping[str, list[Mapping[str, Mapping[str, Partitions]]]]) -> list[Sick]:
-    """As the controller says."""
+def _told(health: Mapping[str, Any]) -> list[Sick]:
+    """As the controller says; one of an older release names no kinds."""
     return [
-        Sick(str(problem["cause"]), effect, partitions)
+        Sick(problem["cause"], effect, partitions, _kind(problem), (*problem.get("brokers", ()),))
         for problem in health["problems"]
         for effect, partitions in problem["effects"].items()
     ]
 
 
+def _kind(problem: Mapping[str, Any]) -> CauseKind:
+    told = problem.get("kind")
+    return CauseKind(told) if told in set(CauseKind) else CauseKind.OTHER
+
+
 def _concluded(answer: MetadataResponse, moves: Mapping[TopicPartition, Ongoing]) -> list[Sick]:
     """Partitions without a leader, and with replicas out of sync that are not being added."""
     alive = {broker.node_id for broker in answer.brokers}
-    found: dict[tuple[str, str], dict[str, list[int]]] = {}
+    found: dict[Sick, dict[str, list[int]]] = {}
     for topic in sorted(answer.topics, key=lambda it: it.name or ""):
         for row in sorted(topic.partitions, key=lambda it: it.partition_index):
-            problem = NO_LEADER if row.leader_id < 0 else "out of sync"
             move = moves.get(TopicPartition(topic.name or "", row.partition_index), NOTHING_MOVES)
             there = {*row.isr_nodes, *move.adding}
             missing = [it for it in row.replica_nodes if it not in there]
-            for broker in row.isr_nodes if row.leader_id < 0 else missing:
-                where = found.setdefault((_state(broker, row, alive), problem), {})
+            might_lead = row.isr_nodes or row.replica_nodes
+            for broker in might_lead if row.leader_id < 0 else missing:
+                where = found.setdefault(_state(broker, row, alive), {})
                 where.setdefault(topic.name or "", []).append(row.partition_index)
-    return [Sick(cause, problem, where) for (cause, problem), where in found.items()]
+    return [it._replace(partitions=where) for it, where in found.items()]
 
 
-def _state(broker: int, row: MetadataResponsePartition, alive: set[int]) -> str:
+def _state(broker: int, row: MetadataResponsePartition, alive: set[int]) -> Sick:
+    problem = NO_LEADER if row.leader_id < 0 else "out of sync"
     if broker not in alive:
-        return f"broker {broker} is not registered"
-    if broker in row.offline_replicas:
-        return f"broker {broker} or its replica is offline"  # one that is gone is listed, too
-    return f"broker {broker} has not caught up with broker {row.leader_id} yet"
+        return Sick(f"broker {broker} is not registered", problem)
+    if broker in row.offline_replicas:  # one that is gone is listed, too
+        return Sick(f"broker {broker} or its replica is offline", problem)
+    if row.leader_id < 0:
+        return Sick(f"broker {broker} is there and was not elected", problem)
+    text = f"broker {broker} has not caught up with broker {row.leader_id} yet"
+    both = (broker, row.leader_id)
+    return Sick(text, problem, kind=CauseKind.BEHIND, brokers=both)
 
 
 async def _asked_of_brokers(
@@ -395,6 +409,8 @@ async def _leaders_out_of_reach(cluster: Cluster, broker: BrokerId) -> list[Sick
             f"broker {broker} does not reach broker {it['leader']}: {it['error']}",
             BROKERS_APART,
             it["partitions"],
+            CauseKind.APART,
+            (it["leader"],),
         )
         for it in unreached
         if it["for_ms"] >= APART and it["leader"] in cluster.brokers

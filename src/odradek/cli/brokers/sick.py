@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from odradek.model.causes import CauseKind
 from odradek.model.counting import counted
 
 TOPICS_NAMED: Final = 4
@@ -12,6 +13,8 @@ RUNS_NAMED: Final = 8
 
 Partitions = Mapping[str, list[int]]
 """Numbers of partitions by topic."""
+COLUMNS: Final = ("cause", "problem", "partitions")
+"""On the screen; `--json` has all fields."""
 
 
 class Sick(NamedTuple):
@@ -20,6 +23,8 @@ class Sick(NamedTuple):
     cause: str
     problem: str
     partitions: Partitions = MappingProxyType({})
+    kind: CauseKind = CauseKind.OTHER
+    brokers: tuple[int, ...] = ()
 
     @property
     def where(self) -> str:

@@ -8,6 +8,7 @@ import click
 from odradek.cli.reaching.client_settings import client_settings
 from odradek.cli.reaching.naming import TOPIC, topics_named
 from odradek.cli.reaching.talking import chosen, talk
+from odradek.cli.records.leaderless import offsets_or_why
 from odradek.cli.showing.printing import output
 from odradek.cli.showing.record_json import json_of_record
 from odradek.cli.words.failing import MISUSED, Failed
@@ -19,7 +20,6 @@ from odradek.cli.words.record_format import printer_of
 from odradek.client.admin import admin
 from odradek.client.cluster import Cluster
 from odradek.client.errors import CorruptRecords
-from odradek.client.records.list_offsets import offsets_at
 from odradek.client.records.member import Member, starting_positions
 from odradek.client.records.offsets import EARLIEST, LATEST
 from odradek.client.records.reader import Found, Reader
@@ -186,19 +186,19 @@ async def positions_at(
 ) -> dict[TopicPartition, int]:
     """Where reading begins, as `--offset` says it."""
     if where in BEGINNING:
-        return await offsets_at(cluster, partitions, EARLIEST)
-    ends = await offsets_at(cluster, partitions, LATEST)
+        return await offsets_or_why(cluster, partitions, EARLIEST)
+    ends = await offsets_or_why(cluster, partitions, LATEST)
     if where in END:
         return ends
     if where.startswith("@"):
-        found = await offsets_at(cluster, partitions, millis_of(where[1:]))
+        found = await offsets_or_why(cluster, partitions, millis_of(where[1:]))
         return {it: ends[it] if offset < 0 else offset for it, offset in found.items()}
     try:
         offset = int(where)
     except ValueError:
         text = f"--offset {where[:40]!r} is no offset"
         raise Failed(text, "beginning, end, 42, -10, @2026-01-31T12:00", MISUSED) from None
-    starts = await offsets_at(cluster, partitions, EARLIEST)
+    starts = await offsets_or_why(cluster, partitions, EARLIEST)
     if offset < 0:
         return {it: max(ends[it] + offset, starts[it]) for it in partitions}
     for it in partitions:

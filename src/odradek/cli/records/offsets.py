@@ -4,12 +4,12 @@ import click
 
 from odradek.cli.reaching.naming import TOPIC, topics_named
 from odradek.cli.reaching.talking import talk
+from odradek.cli.records.leaderless import offsets_or_why, text_of, without_leader
 from odradek.cli.records.topic import led_partitions
 from odradek.cli.showing.printing import show_table
 from odradek.cli.words.grammar import Noun
 from odradek.cli.words.moments import millis_of
 from odradek.client.cluster import Cluster
-from odradek.client.records.list_offsets import offsets_at
 from odradek.client.records.offsets import EARLIEST, LATEST
 
 
@@ -32,14 +32,16 @@ def list_offsets(*, topics: tuple[str, ...], at: str | None, internal: bool) -> 
     async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
         found = await topics_named(cluster, topics, internal=internal)
         led = [it for topic in found for it in led_partitions(topic)]
-        starts = await offsets_at(cluster, led, EARLIEST)
-        ends = await offsets_at(cluster, led, LATEST)
+        for it in await without_leader(cluster, found):
+            click.echo(text_of(it), err=True)
+        starts = await offsets_or_why(cluster, led, EARLIEST)
+        ends = await offsets_or_why(cluster, led, LATEST)
         rows: list[tuple[object, ...]] = [
             (*it, starts[it], ends[it], ends[it] - starts[it]) for it in led
         ]
         if moment is None:
             return rows
-        then = await offsets_at(cluster, led, moment)
+        then = await offsets_or_why(cluster, led, moment)
         offsets = [None if then[it] < 0 else then[it] for it in led]
         return [(*row, offset) for row, offset in zip(rows, offsets, strict=True)]
 

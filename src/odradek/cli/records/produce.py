@@ -13,6 +13,7 @@ import click
 from odradek.cli.reaching.client_settings import client_settings
 from odradek.cli.reaching.naming import TOPIC
 from odradek.cli.reaching.talking import chosen, talk
+from odradek.cli.records.leaderless import refuse_if_lost
 from odradek.cli.showing.cells import Size
 from odradek.cli.showing.confirming import can_ask
 from odradek.cli.showing.printing import print_json
@@ -185,7 +186,8 @@ class Sender:
                     done = lines.bytes_read
         except BrokerError as error:
             text = f"{counted(self._sent.records, 'record')} produced, then: {error}"
-            raise Failed(text, code=failed_by(error).code) from error
+            why = failed_by(error)
+            raise Failed(text, why.next_step, why.code) from error
         finally:
             loop.remove_signal_handler(signal.SIGINT)
         return self._sent
@@ -212,6 +214,7 @@ class Sender:
         self._is_known, name, cluster = True, self._source.topic, self._cluster
         (there,) = (await cluster.refresh([name])).topics
         if there.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            await refuse_if_lost(cluster, there)
             return
         others = [it.name for it in (await cluster.refresh(None)).topics if it.name]
         made = await cluster.patiently(lambda: cluster.topic(name, make=True))

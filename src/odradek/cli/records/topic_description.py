@@ -1,11 +1,12 @@
 """`odradek topic describe`: partitions with their leaders, replicas and offsets, and settings.
 
-A broker that was restarted while a partition's state could not be read does not know the partition,
-and the others name the leader that it was. So where a partition, a topic or an offset is missing
-the controller is asked which partitions have no leader, and why: it alone knows that.
+A broker of an older release, or of Kafka's, that was restarted while a partition's state could not
+be read does not know the partition, and others may name the leader that it was. So where a
+partition, a topic or an offset is missing the controller is asked which partitions have no leader,
+and why: it alone knows that.
 """
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import click
@@ -13,6 +14,7 @@ import click
 from odradek.cli.brokers.sick import Sick
 from odradek.cli.reaching.naming import TOPIC, topics_named
 from odradek.cli.reaching.talking import talk
+from odradek.cli.records.leaderless import all_leaderless, only, text_of
 from odradek.cli.showing.aligning import GAP, LINE
 from odradek.cli.showing.printing import is_terminal, print_json, show_table, tell
 from odradek.cli.words.failing import Failed
@@ -32,8 +34,6 @@ from odradek.wire.messages.metadata import MetadataResponsePartition, MetadataRe
 COLUMNS = ("partition", "leader", "epoch", "replicas", "isr", "start", "end")
 CHANGES = ("adding", "removing", "offline")
 """Shown to people where a partition has any."""
-
-NEXT = "odradek cluster health has all that is wrong"
 
 
 class Description(NamedTuple):
@@ -59,7 +59,7 @@ def describe(*, names: tuple[str, ...], internal: bool) -> None:
     found, why = talk(lambda cluster: described(cluster, names, internal=internal))
     _show(found)
     for it in why:
-        click.echo(f"no leader: {it.where}: {it.cause}; {NEXT}", err=True)
+        click.echo(text_of(it), err=True)
 
 
 def _show(found: Sequence[Description]) -> None:
@@ -94,8 +94,7 @@ def _settings(it: Description) -> list[str]:
 
 def _rows(it: Description, shown: tuple[str, ...]) -> list[tuple[object, ...]]:
     return [
-        tuple(row[name] or None if name in CHANGES else row[name] for name in shown)
-        for row in it.partitions
+        tuple(None if row[name] == [] else row[name] for name in shown) for row in it.partitions
     ]
 
 
@@ -109,15 +108,11 @@ async def described(
     ends, why = await _offsets(cluster, topics, LATEST, why)
     shown = {it.name for it in topics}
     found = [await _described(cluster, it, moves, (starts, ends)) for it in topics]
-    return found, [it for it in (_only(sick, shown) for sick in why or ()) if it.partitions]
+    return found, only(why or (), shown)
 
 
 Why = list[Sick] | None
 """Of partitions that have no leader; None: not asked for yet."""
-
-
-def _only(sick: Sick, topics: Container[str | None]) -> Sick:
-    return sick._replace(partitions={it: at for it, at in sick.partitions.items() if it in topics})
 
 
 async def _topics(
@@ -128,7 +123,7 @@ async def _topics(
     try:
         topics = await topics_named(cluster, names, internal=internal)
     except Failed:
-        why = await _leaderless(cluster)
+        why = await all_leaderless(cluster)
         unknown = {name for it in why for name in it.partitions if name in names}
         if not unknown:
             raise
@@ -136,18 +131,12 @@ async def _topics(
         topics = await topics_named(cluster, known, internal=internal) if known else []
         topics += [MetadataResponseTopic(ErrorCode.NONE, it) for it in sorted(unknown)]
     if why is None and any(map(_lacks_some, topics)):
-        why = await _leaderless(cluster)
+        why = await all_leaderless(cluster)
     for topic in topics:
         numbers = {it.partition_index for it in topic.partitions}
         more = {at for it in why or () for at in it.partitions.get(topic.name or "", ())} - numbers
         topic.partitions = [*topic.partitions, *map(_without_state, sorted(more))]
     return topics, why
-
-
-async def _leaderless(cluster: Cluster) -> list[Sick]:
-    from odradek.cli.brokers.cluster_health import leaderless  # brings much along, seldom needed
-
-    return await leaderless(cluster)
 
 
 def _lacks_some(topic: MetadataResponseTopic) -> bool:
@@ -175,7 +164,7 @@ async def _offsets(
     found = await offsets_told_now(cluster, led, timestamp)
     left = [it for it in led if it not in found]
     if left:
-        why = await _leaderless(cluster) if why is None else why
+        why = await all_leaderless(cluster) if why is None else why
         for it in left:
             if any(it.partition in sick.partitions.get(it.topic, ()) for sick in why):
                 led[it].leader_id = NO_BROKER
@@ -204,7 +193,7 @@ async def _described(
         {
             "partition": row.partition_index,
             "leader": row.leader_id if row.leader_id >= 0 else None,
-            "epoch": row.leader_epoch,
+            "epoch": row.leader_epoch if row.leader_epoch >= 0 else None,
             "replicas": list(row.replica_nodes),
             "isr": list(row.isr_nodes),
             "start": starts.get(TopicPartition(name, row.partition_index)),

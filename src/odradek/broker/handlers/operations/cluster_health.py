@@ -1,7 +1,8 @@
 """`cluster.health`: what is wrong in the cluster, as its controller sees it.
 
 Result: `healthy`, `controller`, `controller_epoch`, and `problems`: each a `cause` with its
-`effects`, which name partitions as `{"topic": [0, 1]}`.
+`kind` (`model.causes`), the `brokers` that it is about, and its `effects`, which name partitions as
+`{"topic": [0, 1]}`.
 """
 
 from collections.abc import Mapping
