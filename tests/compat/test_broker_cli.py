@@ -45,6 +45,13 @@ def test_settings_that_cannot_be(odradek: Shell, topic: str) -> None:
     assert "client" in odradek.misused("config", "describe", "client", "somebody")
 
 
+def test_a_name_that_no_topic_can_have(odradek: Shell) -> None:
+    """Where it would be made, too, the character is named."""
+    ended = odradek.run("produce", "a:b", said=b"a\n")
+    assert (ended.code, ended.out) == (2, "")
+    assert "':' cannot be in one" in ended.err
+
+
 def test_log_dirs(odradek: Shell, broker: Broker, letters: str) -> None:
     """What lies in them, all together and each by itself."""
     assert isinstance(broker, OdradekBroker)

@@ -139,8 +139,8 @@ def _partition(
 
 
 def _restore(partition: TopicPartition) -> str:
-    where = f"{partition.topic} {partition.partition}"
-    return f"odradek zookeeper restore-state {where} --leader BROKER --connect ZOOKEEPER"
+    topic, number = partition
+    return f"odradek zookeeper restore-state {topic} {number} --leader BROKER --connect ZOOKEEPER"
 
 
 def _cannot_be_read(path: str) -> str:

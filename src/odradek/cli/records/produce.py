@@ -29,6 +29,7 @@ from odradek.client.records.producer import Producer, ProducerSettings
 from odradek.model.counting import counted
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
+from odradek.model.names import topic_name_fault
 from odradek.model.units import MIB
 from odradek.records.compression import Codec
 from odradek.records.record import Headers
@@ -212,6 +213,8 @@ class Sender:
         if self._is_known:
             return
         self._is_known, name, cluster = True, self._source.topic, self._cluster
+        if fault := topic_name_fault(name):
+            raise Failed(fault, code=MISUSED)
         (there,) = (await cluster.refresh([name])).topics
         if there.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             await refuse_if_lost(cluster, there)
