@@ -17,6 +17,7 @@ from types import GeneratorType
 from typing import Any, Final, NamedTuple, cast
 
 from odradek.broker.access.admission import admit
+from odradek.broker.access.refusals import refused_in_slices
 from odradek.broker.handlers import api_versions
 from odradek.broker.handlers.api import Api, Later, Quick
 from odradek.broker.jobs import begin
@@ -34,7 +35,7 @@ from odradek.wire.headers import (
     read_request_header,
     request_header_version,
 )
-from odradek.wire.schema import Request
+from odradek.wire.schema import Request, Response
 
 _START = struct.Struct(">hhih").unpack_from  # key, version, correlation id, length of client id
 _CLIENT_ID_AT: Final = 10
@@ -340,8 +341,25 @@ class Dispatch:
             pending.connection.note_bug(APIS[pending.key].name, error)
         if pending.chunks is not None:
             return
+        steps = self._refusal(pending, request, code, text)
+        if pending.slices is None:
+            at_once(steps)
+        else:
+            pending.slices.begin(steps, lambda: pending.connection.is_over)
+
+    def _refusal(
+        self, pending: PendingRequest, request: Request, code: ErrorCode, text: str
+    ) -> Steps[None]:
+        refuse = self._offered[pending.key].refuse
+
+        def refuse_rows(part: Request) -> Response | None:
+            return refuse(part, pending.version, code, text)
+
         try:
-            refusal = self._offered[pending.key].refuse(request, pending.version, code, text)
+            if pending.slices is None:
+                refusal = refuse_rows(request)
+            else:
+                refusal = yield from refused_in_slices(refuse_rows, request)
             if refusal is None:
                 if self._services.audit is not None:
                     self._services.audit.on_no_answer(pending, request, code)

@@ -73,24 +73,25 @@ def at_once(steps: Steps[T]) -> T:
 
 def dropped(message: Struct) -> Steps[None]:
     """Empties its arrays: to free a million rows in one go takes long, too."""
-    for name in _arrays(type(message)):
+    for name in arrays(type(message)):
         rows = getattr(message, name)
         if not isinstance(rows, list):
             continue
         while rows:
             some = rows[-ROWS_IN_A_SLICE:]
             del rows[-ROWS_IN_A_SLICE:]
-            if isinstance(some[0], Struct) and _arrays(type(some[0])):
+            if isinstance(some[0], Struct) and arrays(type(some[0])):
                 for row in some:
                     yield from dropped(row)
             yield
 
 
-def _arrays(kind: type[Struct]) -> tuple[str, ...]:
+def arrays(kind: type[Struct]) -> tuple[str, ...]:
+    """Fields with rows, by name."""
     names = _ARRAYS.get(kind)
     if names is None:
-        arrays = (field.name for field in kind.FIELDS if isinstance(field.type, Array))
-        names = _ARRAYS[kind] = tuple(arrays)
+        fields = (field.name for field in kind.FIELDS if isinstance(field.type, Array))
+        names = _ARRAYS[kind] = tuple(fields)
     return names
 
 

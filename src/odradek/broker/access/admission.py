@@ -10,6 +10,7 @@ from typing import Protocol
 
 from odradek.broker.access.authorizer import Authorizer, NotAuthorized
 from odradek.broker.access.need import REFUSALS, Need
+from odradek.broker.access.refusals import refused_in_slices
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.slices import Steps
 from odradek.model.errors import ErrorCode
@@ -42,7 +43,7 @@ def admit(
     served = getattr(request, need.rows)
     code = REFUSALS[need.resource]
     setattr(request, need.rows, refused)
-    answer = api.refuse(request, pending.version, code, code.sentence)
+    answer = yield from _refusal(api, pending, request, code)
     if answer is None:
         raise NotAuthorized(need.resource)
     setattr(request, need.rows, served)
@@ -52,6 +53,19 @@ def admit(
     refusals = getattr(answer, need.answers)
     pending.beside = partial(_add, need.answers, refusals, pending.beside)
     return True
+
+
+def _refusal(
+    api: Refusing, pending: PendingRequest, request: Request, code: ErrorCode
+) -> Steps[Response | None]:
+    """With all the rows that the request has now."""
+
+    def refuse(part: Request) -> Response | None:
+        return api.refuse(part, pending.version, code, code.sentence)
+
+    if pending.slices is None:
+        return refuse(request)
+    return (yield from refused_in_slices(refuse, request))
 
 
 def _add(

@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 from odradek.broker.fetching.reader import Consumer, Follower, Reader
 from odradek.broker.partitions.replicas.replica import Replica
+from odradek.broker.slices import ROWS_IN_A_SLICE, Steps
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import TopicId, TopicPartition
 from odradek.model.positions import FIRST_INCARNATION, NO_OFFSET, Incarnation, Offset
@@ -249,6 +250,14 @@ class Session:
             self.waiting.end()
         for slot in self:
             slot.forget()
+
+    def closing(self) -> Steps[None]:
+        """Forgets its partitions, with pauses."""
+        slots = self._slots
+        while slots:
+            slots.popitem()[1].forget()
+            if not len(slots) % ROWS_IN_A_SLICE:
+                yield
 
 
 class FetchSessions:

@@ -9,10 +9,10 @@ range of a file, and goes out as the client takes it.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from odradek.broker.access.authorizer import Authorizer
 from odradek.broker.control.metadata_cache import MetadataCache
@@ -38,6 +38,7 @@ from odradek.broker.fetching.reader import Follower, Reader
 from odradek.broker.fetching.sought_reads import SoughtRead
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.replica_manager import ReplicaManager
+from odradek.broker.slices import Steps
 from odradek.broker.timers import Timer, Timers
 from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import ErrorCode
@@ -59,6 +60,7 @@ WARMING_PATIENCE: Final = Millis(2 * SECOND)
 """So long at least a fetch waits for what is not in the page cache."""
 LOOKS_PER_TURN: Final = 500
 """So many partitions are looked at before others have their turn of the loop."""
+Topics: TypeAlias = dict[str | bytes, FetchableTopicResponse]
 NOTHING_LEFT: Final[Iterator[Slot]] = iter(())
 
 
@@ -372,7 +374,7 @@ class Fetch:
                 self._found = LookedAt(self._request.min_bytes)
             self._answer()
 
-    def _stop(self) -> None:
+    def _stop(self, *, closes: bool = True) -> None:
         """Nothing is to be woken any more."""
         if self._is_over:
             return
@@ -383,7 +385,7 @@ class Fetch:
         session = self._session
         if session.waiting is self:
             session.waiting = None
-        if session.id == NO_SESSION:
+        if closes and session.id == NO_SESSION:
             session.close()
 
     def _is_gone(self) -> bool:
@@ -398,14 +400,44 @@ class Fetch:
     # The answer
 
     def _answer(self) -> None:
-        session = self._session
         charge = self._pending.charge
         if charge is not None and not charge.may_fetch(sum(one.size for one in self._found.rows)):
             self._answer_nothing()
             return
-        topics: dict[str | bytes, FetchableTopicResponse] = {}
+        rows = self._found.rows if self._may_read is None else self._still_allowed()
+        slices, client = self._pending.slices, self._pending.connection
+        if slices is not None and len(self._found.rows) > LOOKS_PER_TURN:
+            self._stop(closes=False)
+            slices.begin(self._answer_in_slices(iter(rows)), lambda: client.is_over)
+            return
+        response = FetchResponse(session_id=self._session.id)
+        topics: Topics = {}
+        self._add(rows, topics, response)
+        response.responses = list(topics.values())
+        self._stop()
+        self._pending.answer(response)
+
+    def _answer_in_slices(self, rows: Iterator[Found]) -> Steps[None]:
+        """A client that goes meanwhile is not answered, and its session ends."""
+        session, topics = self._session, Topics()
+        response = FetchResponse(session_id=session.id)
+        try:
+            while some := list(islice(rows, LOOKS_PER_TURN)):
+                self._add(some, topics, response)
+                yield
+            if session.id == NO_SESSION:
+                yield from session.closing()
+        finally:
+            if session.id == NO_SESSION:
+                session.close()
+        response.responses = list(topics.values())
+        self._pending.answer(response)
+
+    def _add(self, rows: Iterable[Found], topics: Topics, response: FetchResponse) -> None:
+        """Takes rows over into the answer, and notes what its client is told."""
+        session = self._session
         moved: dict[BrokerId, None] = {}
-        for one in self._found.rows if self._may_read is None else self._still_allowed():
+        for one in rows:
             slot, row = one.slot, one.row
             slot.told(row.high_watermark, row.log_start_offset)
             if one.size and slot in session.ready:
@@ -419,13 +451,10 @@ class Fetch:
             self._count(one)
             if row.error_code in MOVED and self._pending.version >= LEADERS_SINCE:
                 name_leader(self._fetches.deps.cluster.image, one, moved)
-        response = FetchResponse(
-            session_id=session.id,
-            responses=list(topics.values()),
-            node_endpoints=self._endpoints(moved) if moved else [],
-        )
-        self._stop()
-        self._pending.answer(response)
+        if moved:
+            known = {it.node_id for it in response.node_endpoints}
+            new = [it for it in self._endpoints(moved) if it.node_id not in known]
+            response.node_endpoints = [*response.node_endpoints, *new]
 
     def _answer_nothing(self) -> None:
         """The client is above its limit; a full fetch is asked for again as such."""

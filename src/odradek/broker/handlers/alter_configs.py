@@ -27,18 +27,14 @@ async def handle(
     request: AlterConfigsRequest,
 ) -> AlterConfigsResponse:
     """Each resource by itself."""
-    outcomes = await each_by_itself(
+    rows = await each_by_itself(
         services,
         pending,
         request.resources,
         lambda one: _alter(services, one, validate_only=request.validate_only),
+        row=AlterConfigsResourceResponse,
     )
-    return AlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(*outcome, one.resource_type, one.resource_name)
-            for one, outcome in zip(request.resources, outcomes, strict=True)
-        ]
-    )
+    return AlterConfigsResponse(responses=rows)
 
 
 async def _alter(

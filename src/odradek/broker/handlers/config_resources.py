@@ -32,6 +32,7 @@ class Resource(Protocol):
 
 
 R = TypeVar("R", bound=Resource)
+T = TypeVar("T")
 
 
 def _needs(operation: Operation) -> tuple[Need, ...]:
@@ -83,19 +84,23 @@ async def each_by_itself(
     pending: PendingRequest,
     resources: Sequence[R],
     alter: Callable[[R], Awaitable[None]],
-) -> list[tuple[ErrorCode, str | None]]:
-    """What came of each; one that is wrong keeps no other from being changed."""
-    named = Counter((one.resource_type, one.resource_name) for one in resources)
-    outcomes: list[tuple[ErrorCode, str | None]] = []
+    *,
+    row: Callable[[ErrorCode, str | None, int, str], T],
+) -> list[T]:
+    """What came of each, as rows; one that is wrong keeps no other from being changed."""
+    named, rows = Counter[tuple[int, str]](), list[T]()
     for seen, one in enumerate(resources, 1):
         await pause_after(seen)
+        named[one.resource_type, one.resource_name] += 1
+    for seen, one in enumerate(resources, 1):
+        await pause_after(seen)
+        code, text = ErrorCode.NONE, None
         try:
             if named[one.resource_type, one.resource_name] > 1:
                 raise InvalidRequest(f"{one.resource_name!r} is named more than once")
             check_settings(services, pending, Operation.ALTER_CONFIGS, one)
             await alter(one)
         except BrokerError as error:
-            outcomes.append((error.code, str(error)))
-        else:
-            outcomes.append((ErrorCode.NONE, None))
-    return outcomes
+            code, text = error.code, str(error)
+        rows.append(row(code, text, one.resource_type, one.resource_name))
+    return rows

@@ -13,6 +13,7 @@ from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.metadata import partition_row
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.broker.slices import ROWS_IN_A_SLICE, Steps, at_once
 from odradek.config.rows.network import MAX_REQUEST_PARTITION_SIZE_LIMIT
 from odradek.metadata.image import TopicImage
 from odradek.model.access import Operation, ResourceType
@@ -32,8 +33,15 @@ TOPIC, DESCRIBE = ResourceType.TOPIC, Operation.DESCRIBE
 
 def handle(
     services: Services, pending: PendingRequest, request: DescribeTopicPartitionsRequest
-) -> None:
+) -> Steps[None] | None:
     """As many partitions as fit."""
+    steps = _steps(services, pending, request)
+    return at_once(steps) if len(request.topics) <= ROWS_IN_A_SLICE else steps
+
+
+def _steps(
+    services: Services, pending: PendingRequest, request: DescribeTopicPartitionsRequest
+) -> Steps[None]:
     image, cursor = services.cluster.image, request.cursor
     names = sorted({topic.name for topic in request.topics} or image.topics.keys())
     if cursor is not None:
@@ -43,7 +51,9 @@ def handle(
     response = DescribeTopicPartitionsResponse(topics=[])
     rows: list[DescribeTopicPartitionsResponseTopic] = []
     access, client = services.access, pending.connection
-    for name in names:
+    for seen, name in enumerate(names, 1):
+        if not seen % ROWS_IN_A_SLICE:
+            yield
         if access is not None and not access.may(client, DESCRIBE, TOPIC, name):
             if request.topics:
                 rows.append(DescribeTopicPartitionsResponseTopic(REFUSALS[TOPIC], name))

@@ -9,16 +9,19 @@ was moved (KIP-951). v17 the directory of a follower's replica, which KRaft alon
 Versions 0 to 3 get message sets, in the formats from before Kafka 0.11 (`old_formats`).
 """
 
+from functools import partial
 from typing import Final
 
 from odradek.broker.access.authorizer import NotAuthorized
 from odradek.broker.access.need import Served
+from odradek.broker.access.refusals import refused_in_slices
 from odradek.broker.fetching.fetch_sessions import named_in
 from odradek.broker.handlers.api import Api
 from odradek.broker.handlers.old_formats import BATCHES_SINCE, as_message_sets
 from odradek.broker.handlers.replica_requests import check_replica
 from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.services import Services
+from odradek.broker.slices import Steps, at_once
 from odradek.model.access import Operation, ResourceType
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicId
@@ -32,7 +35,9 @@ from odradek.wire.messages.fetch import (
 ERROR_SINCE: Final = 7
 
 
-def handle(services: Services, pending: PendingRequest, request: FetchRequest) -> None:
+def handle(
+    services: Services, pending: PendingRequest, request: FetchRequest
+) -> Steps[None] | None:
     """Answers now or later."""
     state = request.replica_state
     if request.replica_id >= 0 or (state is not None and state.replica_id >= 0):
@@ -41,11 +46,19 @@ def handle(services: Services, pending: PendingRequest, request: FetchRequest) -
         except NotAuthorized:
             if not request.topics:
                 raise
-            pending.answer(_each(request, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
-            return
+            steps = _refused(pending, request)
+            return at_once(steps) if pending.slices is None else steps
     if pending.version < BATCHES_SINCE:
         pending.rewrite = as_message_sets(request, pending.version)
     services.fetches.begin(pending, request)
+    return None
+
+
+def _refused(pending: PendingRequest, request: FetchRequest) -> Steps[None]:
+    refuse = partial(_each, code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    answer = yield from refused_in_slices(refuse, request)
+    assert answer is not None, "it is made of nothing but the request"
+    pending.answer(answer)
 
 
 def refuse(request: FetchRequest, version: int, code: ErrorCode, message: str) -> FetchResponse:

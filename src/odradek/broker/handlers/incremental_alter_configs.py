@@ -43,18 +43,14 @@ async def handle(
     request: IncrementalAlterConfigsRequest,
 ) -> IncrementalAlterConfigsResponse:
     """Each resource by itself, all of its settings or none."""
-    outcomes = await each_by_itself(
+    rows = await each_by_itself(
         services,
         pending,
         request.resources,
         lambda one: _alter(services, one, validate_only=request.validate_only),
+        row=AlterConfigsResourceResponse,
     )
-    return IncrementalAlterConfigsResponse(
-        responses=[
-            AlterConfigsResourceResponse(*outcome, one.resource_type, one.resource_name)
-            for one, outcome in zip(request.resources, outcomes, strict=True)
-        ]
-    )
+    return IncrementalAlterConfigsResponse(responses=rows)
 
 
 async def _alter(

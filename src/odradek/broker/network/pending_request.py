@@ -153,7 +153,9 @@ class PendingRequest:
         self.sent_at = begun_at  # once its turn to leave has come
         self.chunks: list[Chunk] | None = None  # the answer, once it is there
         self.slices: Slices | None = None  # where its answer is encoded, if it is a large request
-        self.rewrite: Callable[[Response], None] | None = None  # the answer, for an old client
+        self.rewrite: Callable[[Response], Steps[None]] | None = (
+            None  # the answer, for an old client
+        )
         self.beside: Callable[[Response], None] | None = None  # adds what was refused
         self.tells: Callable[[Response], Steps[None]] | None = None  # an audit
         self.on_gone: Callable[[], None] | None = None  # the client has disconnected
@@ -166,15 +168,13 @@ class PendingRequest:
 
     def answer(self, response: Response) -> None:
         """Answers it."""
-        if self.rewrite is not None:
-            self.rewrite(response)
         if self.beside is not None:
             self.beside(response)
         if self.charge is not None:
             self.charge.on_answer(response)
         if self.slices is None:
-            if self.tells is not None:
-                at_once(self.tells(response))
+            if self.rewrite is not None or self.tells is not None:
+                at_once(self._finished(response))
             self.send(response_frame(response, self.version, self.correlation_id))
             return
         self.on_gone = None
@@ -184,13 +184,19 @@ class PendingRequest:
         """A large request as a rule has a large answer."""
         number = self.correlation_id
         try:
-            if self.tells is not None:
-                yield from self.tells(response)
+            yield from self._finished(response)
             self.send((yield from response_frame_in_slices(response, self.version, number)))
             yield from dropped(response)
         except Exception as error:  # noqa: BLE001 - no caller would see it
             self.connection.note_bug(type(response).__name__, error)
             self.connection.hang_up("internal error, logged as request.failed")
+
+    def _finished(self, response: Response) -> Steps[None]:
+        """As its client reads it, and told to the audit log."""
+        if self.rewrite is not None:
+            yield from self.rewrite(response)
+        if self.tells is not None:
+            yield from self.tells(response)
 
     def answer_nothing(self) -> None:
         """Ends a request whose client wants no answer."""

@@ -50,11 +50,14 @@ async def handle(
     if request.key_type not in RESOURCES:
         raise InvalidKeyType(f"key type {request.key_type}: 0 is for groups, 1 for transactions")
     kind = RESOURCES[request.key_type]
-    keys = list[tuple[str, bool]]()
+    keys, allowed = list[tuple[str, bool]](), list[str]()
     for seen, key in enumerate(_keys(request, pending.version), 1):
         await pause_after(seen)
-        keys.append((key, _may(services, pending, kind, key)))
-    if keys and not any(may for _, may in keys):
+        may = _may(services, pending, kind, key)
+        keys.append((key, may))
+        if may:
+            allowed.append(key)
+    if keys and not allowed:
         raise NotAuthorized(kind)
     topic = TOPICS[request.key_type]
     try:
@@ -63,7 +66,7 @@ async def handle(
         raise NoCoordinator(f"{topic} is not available: {error}") from error
     is_group, refusal = request.key_type == GROUP, REFUSALS[kind]
     where = services.groups.partition_of if is_group else services.transactions.partition_of
-    if any(may and _is_undecided(services, where(key)) for key, may in keys):
+    if any(_is_undecided(services, where(key)) for key in allowed):
         await services.cluster.has_decided([topic])
     client, found = pending.connection, list[Coordinator]()
     for seen, (key, may) in enumerate(keys, 1):
