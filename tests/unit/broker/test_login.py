@@ -263,18 +263,60 @@ def test_nothing_behind_a_proof_that_fails_is_done(stage: Stage) -> None:
     assert "behind" not in stage.running.services_of_this_life.cluster.image.topics
 
 
+@pytest.mark.parametrize("password", ["alice-secret", "guess"])
+def test_requests_on_both_sides_of_a_proof(stage: Stage, password: str) -> None:
+    """In one piece with it: what was asked before is answered first, what comes behind if it holds.
+
+    A fetch that waits has begun with the name before; it ends when there is something, or in time.
+    """
+    client = stage.client()
+    log_in(client)
+    (made,) = client.ask(CreateTopicsRequest(topics=[CreatableTopic("orders", 1, 1)])).topics
+    assert not made.error_code
+    waiting = client.send_fetch("orders", 0, max_wait_ms=2_000)
+    pieces = [
+        *request_frame(SaslHandshakeRequest("PLAIN"), 1, 100, "client"),
+        *request_frame(SaslAuthenticateRequest(f"\0alice\0{password}".encode()), 1, 101, "client"),
+        *request_frame(MetadataRequest(topics=[]), 9, 102, "client"),
+    ]
+    client.send_raw(b"".join(cast("list[bytes]", pieces)))
+    stage.run(1)
+    assert [client.has_answer(it) for it in (waiting, 100, 101, 102)] == [False] * 4
+    assert not client.is_closed
+    stage.run(2)
+    holds = password == "alice-secret"
+    assert [client.has_answer(it) for it in (waiting, 100, 101, 102)] == [True, True, True, holds]
+    assert client.is_closed is not holds
+
+
+class ByScram:
+    """A login that can stop between its two tokens."""
+
+    def __init__(self, client: Client, name: str, password: str) -> None:
+        self._client = client
+        self._conversation = ScramClient(SHA_256, name, password, nonce=b"of this login")
+
+    def begin(self) -> None:
+        """The first token."""
+        self._client.ask(SaslHandshakeRequest(SHA_256.name), 1)
+        first = self._client.ask(SaslAuthenticateRequest(self._conversation.first()), 1)
+        self._token = self._conversation.respond(bytes(first.auth_bytes))
+
+    def end(self) -> SaslAuthenticateResponse:
+        """The second one, with the proof."""
+        assert self._token is not None
+        last = self._client.ask(SaslAuthenticateRequest(self._token), 1)
+        assert isinstance(last, SaslAuthenticateResponse)
+        if not last.error_code:
+            assert self._conversation.respond(bytes(last.auth_bytes)) is None
+        return last
+
+
 def log_in_by_scram(client: Client, name: str, password: str) -> SaslAuthenticateResponse:
     """Both tokens."""
-    conversation = ScramClient(SHA_256, name, password, nonce=b"of this login")
-    client.ask(SaslHandshakeRequest(SHA_256.name), 1)
-    first = client.ask(SaslAuthenticateRequest(conversation.first()), 1)
-    token = conversation.respond(bytes(first.auth_bytes))
-    assert token is not None
-    last = client.ask(SaslAuthenticateRequest(token), 1)
-    assert isinstance(last, SaslAuthenticateResponse)
-    if not last.error_code:
-        assert conversation.respond(bytes(last.auth_bytes)) is None
-    return last
+    login = ByScram(client, name, password)
+    login.begin()
+    return login.end()
 
 
 def test_a_user_comes_and_goes(stage: Stage) -> None:
@@ -325,3 +367,55 @@ def test_a_plaintext_listener_asks_nobody() -> None:
         assert answer.error_code == ErrorCode.ILLEGAL_SASL_STATE
         assert client.ask(MetadataRequest(topics=[])).brokers
         assert principals(stage) == ["User:ANONYMOUS"]
+
+
+def add_carol(admin: Client, password: str = "carol-secret") -> None:
+    """Or give her another password."""
+    salt = b"salt of carol"
+    salted = SHA_256.salted(password, salt, 4_096)
+    wanted = [ScramCredentialUpsertion("carol", 1, 4_096, salt, salted)]
+    (row,) = admin.ask(AlterUserScramCredentialsRequest(upsertions=wanted)).results
+    assert not row.error_code
+
+
+def remove_carol(admin: Client) -> None:
+    """Her only credential goes."""
+    gone = [ScramCredentialDeletion("carol", 1)]
+    (row,) = admin.ask(AlterUserScramCredentialsRequest(gone)).results
+    assert not row.error_code
+
+
+@pytest.mark.parametrize("change", [remove_carol, lambda it: add_carol(it, "another")])
+def test_a_user_who_is_removed_while_connected(stage: Stage, change: Any) -> None:
+    """Or has another password: served until the name is to be proven again, and then not."""
+    admin, carol, idle = stage.client(), stage.client(), stage.client()
+    log_in(admin)
+    add_carol(admin)
+    for client in (carol, idle):
+        assert not log_in_by_scram(client, "carol", "carol-secret").error_code
+    change(admin)
+    stage.run(LIFETIME_SECONDS * 0.5)
+    assert carol.ask(MetadataRequest(topics=[])).brokers
+    refused = log_in_by_scram(carol, "carol", "carol-secret")
+    assert refused.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    stage.run(LIFETIME_SECONDS * 0.6)
+    assert carol.is_closed
+    assert idle.is_closed
+
+
+@pytest.mark.parametrize("change", [remove_carol, lambda it: add_carol(it, "another")])
+def test_a_user_who_is_removed_in_the_middle_of_a_login(stage: Stage, change: Any) -> None:
+    """What the first token has met holds no more: else a proof begun early were good for later."""
+    admin, connected, new = stage.client(), stage.client(), stage.client()
+    log_in(admin)
+    add_carol(admin)
+    assert not log_in_by_scram(connected, "carol", "carol-secret").error_code
+    logins = [ByScram(it, "carol", "carol-secret") for it in (connected, new)]
+    for one in logins:
+        one.begin()
+    change(admin)
+    for one in logins:
+        assert one.end().error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    stage.run(0.1)
+    assert connected.is_closed
+    assert new.is_closed

@@ -72,8 +72,7 @@ class ScramServer:
         nonce = match["nonce"] + self._fresh
         server_first = f"r={nonce},s={encoded(credential.salt)},i={credential.rounds}"
         header = text[: len(text) - len(match["bare"])]
-        is_known, bare = known is not None, match["bare"]
-        return _Begun(name, is_known, credential, nonce, header, bare, server_first)
+        return _Begun(name, credential, nonce, header, match["bare"], server_first)
 
     def _end(self, begun: "_Begun", text: str) -> Proven:
         match = _LAST.fullmatch(text)
@@ -84,17 +83,21 @@ class ScramServer:
         if decoded(match["binding"]) != begun.header.encode():
             raise AuthenticationFailed("SCRAM: the channel binding is not the one announced")
         said = f"{begun.bare},{begun.server_first},{match['unproven']}".encode()
-        self._check_proof(begun, decoded(match["proof"]), said)
+        is_of_now = self._lookup(begun.name) == begun.credential
+        self._check_proof(begun, decoded(match["proof"]), said, is_of_now=is_of_now)
         signature = self._scram.mac(begun.credential.server_key, said)
         return Proven(f"v={encoded(signature)}".encode(), user(begun.name))
 
-    def _check_proof(self, begun: "_Begun", proof: bytes, said: bytes) -> None:
-        """The same steps for a user who does not exist, whose proof never fits."""
+    def _check_proof(self, begun: "_Begun", proof: bytes, said: bytes, *, is_of_now: bool) -> None:
+        """The same steps for a user who does not exist, whose proof never fits.
+
+        A user who was removed since the first token, or has another password, is one of those.
+        """
         scram, stored = self._scram, begun.credential.stored_key
         proof = proof if len(proof) == scram.size else b"\0" * scram.size
         key = exclusive_or(proof, scram.mac(stored, said))
         is_right = hmac.compare_digest(scram.digest(key), stored)
-        if not (is_right and begun.is_known):
+        if not (is_right and is_of_now):
             raise AuthenticationFailed(
                 "Authentication failed during authentication due to invalid credentials with SASL "
                 f"mechanism {scram.name}"
@@ -105,7 +108,6 @@ class _Begun(NamedTuple):
     """What the first message has said, and what was answered."""
 
     name: str
-    is_known: bool
     credential: ScramCredential
     nonce: str  # the client's and ours
     header: str
