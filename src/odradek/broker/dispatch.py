@@ -298,7 +298,7 @@ class Dispatch:
         except (MalformedRequest, UnsupportedVersion) as error:
             pending.connection.hang_up(f"a request that cannot be read: {error}")
             return
-        request = found[0]
+        request = pending.request = found[0]
         rest = self._handle(row, pending, request)
         if isinstance(rest, GeneratorType):
             yield from self._handled_in_slices(pending, request, rest)

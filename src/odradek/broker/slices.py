@@ -8,7 +8,7 @@ large requests slow down one another and not those with few rows.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Generator
-from typing import Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from odradek.wire.schema import Array, Struct
 
@@ -75,15 +75,19 @@ def dropped(message: Struct) -> Steps[None]:
     """Empties its arrays: to free a million rows in one go takes long, too."""
     for name in arrays(type(message)):
         rows = getattr(message, name)
-        if not isinstance(rows, list):
-            continue
-        while rows:
-            some = rows[-ROWS_IN_A_SLICE:]
-            del rows[-ROWS_IN_A_SLICE:]
-            if isinstance(some[0], Struct) and arrays(type(some[0])):
-                for row in some:
-                    yield from dropped(row)
-            yield
+        if isinstance(rows, list):
+            yield from dropped_rows(rows)
+
+
+def dropped_rows(rows: list[Any]) -> Steps[None]:
+    """Empties a list of rows, and theirs."""
+    while rows:
+        some = rows[-ROWS_IN_A_SLICE:]
+        del rows[-ROWS_IN_A_SLICE:]
+        if isinstance(some[0], Struct) and arrays(type(some[0])):
+            for row in some:
+                yield from dropped(row)
+        yield
 
 
 def arrays(kind: type[Struct]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from odradek.broker.access.authorizer import Authorizer, NotAuthorized
 from odradek.broker.access.need import REFUSALS, Need
 from odradek.broker.access.refusals import refused_in_slices
 from odradek.broker.network.pending_request import PendingRequest
-from odradek.broker.slices import Steps
+from odradek.broker.slices import Steps, dropped_rows
 from odradek.model.errors import ErrorCode
 from odradek.wire.schema import Request, Response
 
@@ -49,10 +49,12 @@ def admit(
     setattr(request, need.rows, served)
     if not served:
         pending.answer(answer)
-        return False
-    refusals = getattr(answer, need.answers)
-    pending.beside = partial(_add, need.answers, refusals, pending.beside)
-    return True
+    else:
+        refusals = getattr(answer, need.answers)
+        pending.beside = partial(_add, need.answers, refusals, pending.beside)
+    if pending.slices is not None:
+        yield from dropped_rows(refused)
+    return bool(served)
 
 
 def _refusal(

@@ -15,7 +15,7 @@ from odradek.model.units import Micros, Millis
 from odradek.ports import Address, Chunk
 from odradek.security.principal import Principal
 from odradek.wire.headers import response_frame, response_frame_in_slices
-from odradek.wire.schema import Response
+from odradek.wire.schema import Request, Response
 
 NOTHING: Final[list[Chunk]] = []
 """What is sent to a producer that wants no answer."""
@@ -121,6 +121,7 @@ class PendingRequest:
         "key",
         "on_gone",
         "ready_at",
+        "request",
         "rewrite",
         "sent_at",
         "slices",
@@ -153,6 +154,7 @@ class PendingRequest:
         self.sent_at = begun_at  # once its turn to leave has come
         self.chunks: list[Chunk] | None = None  # the answer, once it is there
         self.slices: Slices | None = None  # where its answer is encoded, if it is a large request
+        self.request: Request | None = None  # a large one, until it is answered
         self.rewrite: Callable[[Response], Steps[None]] | None = (
             None  # the answer, for an old client
         )
@@ -187,6 +189,8 @@ class PendingRequest:
             yield from self._finished(response)
             self.send((yield from response_frame_in_slices(response, self.version, number)))
             yield from dropped(response)
+            if self.request is not None:
+                yield from dropped(self.request)
         except Exception as error:  # noqa: BLE001 - no caller would see it
             self.connection.note_bug(type(response).__name__, error)
             self.connection.hang_up("internal error, logged as request.failed")
