@@ -103,6 +103,32 @@ def test_a_right_is_taken_away_by_another_broker(t: ClusterScenario) -> None:
 
 
 @users
+def test_a_right_is_taken_away_while_a_produce_waits(t: ClusterScenario) -> None:
+    """For its followers: its records were appended with the right, and are acknowledged."""
+    root, alice = stage(t)
+    leader = t.leader("orders")
+    followers = [it for it in (1, 2, 3) if it != leader]
+    for follower in followers:
+        t.cut(follower, leader)
+    waiting = alice.begins(alice.producing("orders", "b"))
+    t.run(0.2)
+    assert not waiting.done()
+    rule = allowed("alice", ORDERS, Operation.WRITE)
+    removing = root.begins(access_rules.delete(root.cluster, [Filter(principal="User:alice")]))
+    known = t.broker(leader).process.broker
+    assert known is not None
+    rules = known.services_of_this_life.rules
+    assert rules is not None
+    t.wait_until(lambda: rule.rule not in rules.decisions.book.of(ORDERS), "the leader knows")
+    assert not waiting.done()
+    t.heal()
+    root.ends(removing)
+    assert alice.ends(waiting) == 1
+    assert alice.refusal_of(alice.producing("orders", "c")) is REFUSED
+    assert root.read("orders") == ["a", "b"]
+
+
+@users
 def test_a_broker_without_zookeeper_goes_on_with_what_it_knew(t: ClusterScenario) -> None:
     """The rules that it read last hold; what has changed meanwhile counts once it is back."""
     root, alice = stage(t)
