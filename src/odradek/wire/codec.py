@@ -43,7 +43,8 @@ def decode(message: type[M], version: int, buffer: Buffer, position: int = 0) ->
     """
     if isinstance(buffer, memoryview):
         buffer = bytes(buffer)
-    return decoder(message, version)(buffer, position)
+    found = message.DECODERS.get(version) or decoder(message, version)
+    return found(buffer, position)
 
 
 def encode(message: Message, version: int) -> list[Chunk]:

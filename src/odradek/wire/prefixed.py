@@ -72,8 +72,8 @@ def read_value(key: RecordKey, data: Buffer) -> RecordValue:
 
 
 def _prefix(data: Buffer) -> int:
-    if len(data) < _PREFIX.size:
-        raise MalformedRequest(f"a version has two bytes, not {len(data)}")
-    (number,) = _PREFIX.unpack_from(data)
-    assert isinstance(number, int)
+    try:
+        number: int = _PREFIX.unpack_from(data)[0]
+    except struct.error:
+        raise MalformedRequest(f"a version has two bytes, not {len(data)}") from None
     return number

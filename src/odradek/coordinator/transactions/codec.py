@@ -5,9 +5,9 @@ Version 0 has no room for what version 2 of transactions needs. It is what is wr
 that the level has fallen. A Kafka 3.9 reads version 1, too, and passes over what it does not know.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from sys import intern  # a topic stands in many transactions, and its name is kept once
-from typing import Any
+from typing import Any, Final
 
 from odradek.coordinator.decision import Entry
 from odradek.coordinator.transactions.states import WRITTEN, State
@@ -20,8 +20,6 @@ from odradek.coordinator.transactions.values import (
 from odradek.model.errors import InvalidRecord
 from odradek.model.ids import NO_PRODUCER, ProducerId, TopicPartition, by_topic
 from odradek.model.names import TRANSACTION_STATE_TOPIC
-from odradek.model.positions import ProducerEpoch
-from odradek.model.units import Millis, Timestamp
 from odradek.records.control import EPOCH_FOR_EACH_SINCE
 from odradek.wire.messages.transaction_records import (
     PartitionsSchema,
@@ -30,6 +28,9 @@ from odradek.wire.messages.transaction_records import (
 )
 from odradek.wire.prefixed import UnknownRecord, read_key, read_value, write_key, write_value
 from odradek.wire.schema import Buffer
+
+NO_PARTITIONS: Final[frozenset[TopicPartition]] = frozenset()
+_STATES: Final = {int(state): state for state in WRITTEN}
 
 
 def encoder(level: Callable[[], int]) -> Callable[[Entry], tuple[bytes, bytes | None]]:
@@ -90,30 +91,33 @@ def decode(
     return Entry(about, _decode(record))
 
 
-def _decode(record: TransactionLogValue) -> Transaction:
-    if record.transaction_status not in WRITTEN:
+def _decode(record: Any) -> Transaction:
+    """Of a TransactionLogValue, whose numbers go without a call for each: a log has very many."""
+    state = _STATES.get(record.transaction_status)
+    if state is None:
         raise InvalidRecord(f"a transaction in state {record.transaction_status}")
     if record.producer_id < 0 or not 0 <= record.producer_epoch <= EPOCH_MAX:
         raise InvalidRecord(
             f"producer {record.producer_id} with epoch {record.producer_epoch} in a transaction"
         )
-    if record.transaction_status == State.ONGOING and record.producer_epoch == EPOCH_MAX:
+    if record.producer_epoch == EPOCH_MAX and state is State.ONGOING:
         raise InvalidRecord(f"an open transaction of epoch {EPOCH_MAX}, which no producer is given")
+    topics = record.transaction_partitions
     return Transaction(
-        Identity(ProducerId(record.producer_id), ProducerEpoch(record.producer_epoch)),
-        Millis(record.transaction_timeout_ms),
-        State(record.transaction_status),
-        Timestamp(record.transaction_last_update_timestamp_ms),
-        frozenset(_partitions(record)),
-        Timestamp(record.transaction_start_timestamp_ms),
-        ProducerId(record.previous_producer_id),
-        ProducerId(record.next_producer_id),
+        Identity(record.producer_id, record.producer_epoch),
+        record.transaction_timeout_ms,
+        state,
+        record.transaction_last_update_timestamp_ms,
+        frozenset(_partitions(topics)) if topics else NO_PARTITIONS,
+        record.transaction_start_timestamp_ms,
+        record.previous_producer_id,
+        record.next_producer_id,
         record.client_transaction_version,
     )
 
 
-def _partitions(record: TransactionLogValue) -> Iterator[TopicPartition]:
-    for topic in record.transaction_partitions or ():
+def _partitions(topics: Iterable[PartitionsSchema]) -> Iterator[TopicPartition]:
+    for topic in topics:
         name = intern(topic.topic)
         for number in topic.partition_ids:
             yield TopicPartition(name, number)
