@@ -7,6 +7,7 @@ A test asks by naming one of these fixtures; it is then marked `external` by its
 - `spark_connector`: the jars of Spark's Kafka connector, to be used with the PySpark of the pins
 - `java`, `javac`, `kcat`, `promtool`: the paths of these programs
 - `franz`, `kafkajs`: our programs around franz-go and KafkaJS
+- `franz_tests`: franz-go's own tests, as one program
 - `kafka_in_java`: Kafka's classes in one JVM
 - `real_zookeeper`: a ZooKeeper server, one for all tests of a worker: use a root of your own in it
 
@@ -132,6 +133,12 @@ def promtool() -> str:
 def franz() -> str:
     """Produces and consumes by franz-go."""
     return found("franz")
+
+
+@pytest.fixture(scope="session")
+def franz_tests() -> str:
+    """Tests franz-go against a broker, as those who make it do."""
+    return found("franz_tests")
 
 
 @pytest.fixture(scope="session")

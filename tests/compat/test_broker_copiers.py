@@ -6,6 +6,7 @@ The cluster is at `transaction.version` 2, which Java's clients speak from 4.0 o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +16,7 @@ from confluent_kafka import Consumer, Message, Producer
 from tests.compat.broker_process import eventually
 from tests.compat.odradek_shell import Shell, fresh
 from tests.external.tools import COPIERS
-from tests.live.programs import Program, running
+from tests.live.programs import SECONDS_MAX, Program, running
 
 PARTITIONS: Final = 3
 RECORDS: Final = 600
@@ -122,6 +123,26 @@ def test_javas_clients_of_3_9(copying: Copying, kafka_classpath: str, javac: str
 def test_franz_go(copying: Copying, franz: str) -> None:
     """Its session of a group and transactions."""
     copies_once(copying, franz, "copy")
+
+
+def test_franz_gos_own_test(odradek: Shell, franz_tests: str, tmp_path: Path) -> None:
+    """Three of its groups behind one another, in each way of dividing partitions: at the same time.
+
+    Their members come and go, and each record arrives once.
+    """
+    where = {"KGO_SEEDS": odradek.bootstrap, "KGO_TEST_RF": "1", "KGO_TEST_RECORDS": "2000"}
+    command = ["env", *(f"{it[0]}={it[1]}" for it in where.items()), franz_tests, "-test.v"]
+    ways = ("roundrobin", "range", "sticky", "cooperative-sticky")
+    with ExitStack() as stack:
+        programs = []
+        for way in ways:
+            of_it = f"-test.run=TestTxnEtl/^{way}$"
+            programs.append(Program([*command, of_it], tmp_path / way))
+            stack.enter_context(running(programs[-1]))
+        for way, program in zip(ways, programs, strict=True):
+            program.process.wait(SECONDS_MAX)
+            passed = f"    --- PASS: TestTxnEtl/{way} "
+            assert any(it.startswith(passed) for it in program.lines()), program.lines()[-20:]
 
 
 def test_kafkajs(copying: Copying, kafkajs: str) -> None:

@@ -85,16 +85,26 @@ def spark_avro() -> str:
 
 def franz() -> str:
     """Our small program around franz-go, the client of those who write Go."""
+    return _built("franz", "build", "-modcacherw")
+
+
+def franz_tests() -> str:
+    """franz-go's own tests of its client, as one program: they lie beside the sources of it."""
+    return _built(
+        "franz-tests", "test", "-c", "-modcacherw", about=("github.com/twmb/franz-go/pkg/kgo",)
+    )
+
+
+def _built(name: str, *command: str, about: Sequence[str] = ()) -> str:
     go = _program("go", package="golang-go")
     sources = sorted(FRANZ.iterdir())
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources))
-    found = CACHE / f"franz-{digest.hexdigest()[:16]}"
+    found = CACHE / f"{name}-{digest.hexdigest()[:16]}"
     with one_at_a_time():
         if not found.exists():
             _require_permission("franz-go")
             folders = {"GOMODCACHE": str(CACHE / "go"), "GOCACHE": str(CACHE / "go-build")}
-            command = [go, "build", "-modcacherw", "-o", str(found)]
-            _run(command, "franz-go", cwd=FRANZ, **folders)
+            _run([go, *command, "-o", str(found), *about], "franz-go", cwd=FRANZ, **folders)
     return str(found)
 
 
@@ -218,6 +228,7 @@ def one_at_a_time() -> Iterator[None]:
 
 TOOLS: dict[str, Callable[[], str]] = {
     "franz": franz,
+    "franz_tests": franz_tests,
     "java": java,
     "javac": javac,
     "kafka_classpath": kafka_classpath,
