@@ -4,8 +4,11 @@ import asyncio
 
 import pytest
 
-from odradek.broker.coordinators.record_topics import LOADING_MS_MAX, LoadingTurns
+from odradek.broker.coordinators.record_topics import LOADING_MS_MAX, LoadingTurns, parts_of
 from odradek.model.units import Millis
+from odradek.records.batch import headers
+from odradek.records.build import build_batch
+from odradek.records.record import Record
 from tests.unit.broker.test_dispatch import StillClock
 
 PART_MS = 3
@@ -51,3 +54,12 @@ def test_it_has_as_much_of_the_loop_as_others_within_a_bound(others: int, given:
     """A small part in each of their turns would take seconds where those are long."""
     assert 3 * PART_MS < LOADING_MS_MAX <= 4 * PART_MS
     assert asyncio.run(load(others, 6)) == given
+
+
+def test_a_turn_believes_few_records() -> None:
+    """Ten microseconds for each: what is sent to a broker waits for some turns, and each waits."""
+    batch = bytes(build_batch([Record(0, 0, b"a transactional id", bytes(40))]))
+    piece = batch * 1_000
+    parts = [*parts_of(piece)]
+    assert b"".join(parts) == piece
+    assert all(0 < sum(1 for _ in headers(part)) <= 80 for part in parts)

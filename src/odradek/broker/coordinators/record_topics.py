@@ -55,8 +55,10 @@ PARTS_MAX: Final = 128
 READ_BYTES: Final = Bytes(128 * KIB)
 """Of a log that is loaded, how much is read at once: each read waits behind what a disk has to do.
 """
-LOADED_BYTES: Final = Bytes(32 * KIB)
-"""Of it, how much is believed in one turn at least: about three milliseconds."""
+LOADED_BYTES: Final = Bytes(8 * KIB)
+"""Of it, how much is believed in one turn at least: under a millisecond. A record that is sent to a
+leader waits for five of its turns, until all replicas have it.
+"""
 LOADING_MS_MAX: Final = Millis(10)
 """And for how long at most, where the turns of others are as long."""
 TOLD_AFTER: Final = 2
@@ -383,7 +385,7 @@ class CoordinatorShell(Generic[M]):
             return False
         turns = LoadingTurns(self._deps.clock)
         async for piece in self._deps.replicas.logs.read_in_pieces(loaded.led.log, READ_BYTES):
-            for part in _parts(piece):
+            for part in parts_of(piece):
                 if not self._is_current(loaded):
                     return False
                 for complaint in load_batches(loaded.shard, part, self._record_topic.decode):
@@ -537,7 +539,7 @@ class CoordinatorShell(Generic[M]):
         self._set_timer(self._core.next_deadline())
 
 
-def _parts(piece: bytes) -> Iterator[bytes]:
+def parts_of(piece: bytes) -> Iterator[bytes]:
     """Whole batches, so many that they are believed in one turn."""
     first = 0
     for position, header in headers(piece):
