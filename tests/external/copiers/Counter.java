@@ -1,3 +1,4 @@
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Properties;
 import org.apache.kafka.common.serialization.Serdes;
@@ -11,7 +12,7 @@ import org.apache.kafka.streams.kstream.Produced;
  * Counts the records of a topic by the last letters of their values, by Streams and exactly once,
  * until it is ended. Each record makes one record of its letter and the count.
  *
- * <pre>Counter BOOTSTRAP SOURCE TARGET ID</pre>
+ * <pre>Counter BOOTSTRAP SOURCE TARGET ID [NAME=VALUE ...]</pre>
  */
 final class Counter {
     private Counter() {}
@@ -29,6 +30,10 @@ final class Counter {
                         "consumer.session.timeout.ms", "6000",
                         "consumer.max.poll.records", "20",
                         "replication.factor", "1"));
+        for (String word : Arrays.asList(words).subList(4, words.length)) {
+            String[] setting = word.split("=", 2);
+            settings.put(setting[0], setting[1]);
+        }
         StreamsBuilder builder = new StreamsBuilder();
         builder.stream(words[1], Consumed.with(Serdes.String(), Serdes.String()))
                 .groupBy(
