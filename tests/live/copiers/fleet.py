@@ -18,7 +18,6 @@ LIBRDKAFKA: Final = "tests.live.copiers.of_librdkafka"
 OURS: Final = "tests.live.copiers.of_our_client"
 COPIERS: Final = {"copier-static": LIBRDKAFKA, "copier": LIBRDKAFKA, "copier-ours": OURS}
 LEAVES_OPEN: Final = "copier-gone"
-PATIENCE_SECONDS: Final = 90
 
 
 class Topics(NamedTuple):
@@ -38,6 +37,7 @@ class Fleet:
         folder.mkdir(exist_ok=True)
         self._running: dict[str, Program] = {}
         self._lives: list[Program] = []
+        self.ghosts: list[tuple[str, Program]] = []  # whose name another has, and who live
         self.ended: Counter[str] = Counter()  # why those that were not killed had to begin anew
         for name in COPIERS:
             self.start(name)
@@ -77,21 +77,30 @@ class Fleet:
     def replace(self, name: str) -> Program:
         """Another has its name while it stands still."""
         ghost = self.pause(name)
+        self.ghosts.append((name, ghost))
         self.start(name)
         return ghost
 
     def tend(self) -> None:
-        """Those that have to begin anew do; any other end is an error."""
+        """Those that have to begin anew do; any other end is an error.
+
+        Of two with one name the one that came last is heard: that is a ghost, if it stood still
+        before it had begun.
+        """
+        for name, ghost in list(self.ghosts):
+            other = self._running.get(name)
+            if ghost.process.poll() is not None:
+                self._check(ghost)
+            elif other is not None and other.process.poll() is not None:
+                self._check(other)
+                self._running[name] = ghost
+            else:
+                continue
+            self.ghosts.remove((name, ghost))
         for name, life in sorted(self._running.items()):
             if life.process.poll() is not None:
                 self._check(life)
                 self.start(name)
-
-    def await_end(self, ghost: Program) -> None:
-        """Of one whose name another has; its end is the one of a producer that was fenced."""
-        with suppress(TimeoutExpired):
-            ghost.process.wait(PATIENCE_SECONDS)
-        self._check(ghost)
 
     def _check(self, life: Program) -> None:
         assert life.process.returncode == REPLACED, "\n".join(life.lines()[-40:])

@@ -85,9 +85,8 @@ class CopierIsReplaced(OfCopier):
         self.ghost = self.fleet.replace(self.name)
 
     def heal(self) -> None:
-        """The older one notices that it is fenced."""
+        """One of them notices that it is fenced, before all are whole."""
         _resume(self.ghost)
-        self.fleet.await_end(self.ghost)
 
 
 def _resume(life: Program) -> None:

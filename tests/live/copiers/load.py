@@ -77,11 +77,13 @@ class Load:
         self._stack.close()
 
     def goes_on(self) -> None:
-        """Every partition is copied, by whichever copier has it now."""
+        """Every partition is copied, by whichever copier has it now, and of a name there is one."""
         before = {it: self._committed.count(it) for it in self._target}
 
         def has_more() -> bool:
             self.fleet.tend()
+            if self.fleet.ghosts:
+                return False
             return all(self._committed.count(it) > count for it, count in before.items())
 
         eventually(has_more, seconds=PATIENCE_SECONDS, what=f"copiers go on: {before}")
