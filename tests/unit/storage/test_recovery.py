@@ -12,6 +12,7 @@ from odradek.records.batch import LENGTH_END, place
 from odradek.sim.doors.chance import SeededRandom
 from odradek.sim.doors.disk import SimulatedDisk
 from odradek.storage.errors import OldFormat
+from odradek.storage.files.unclean_logs import Reason
 from odradek.storage.logs.loading import Checkpointed
 from odradek.storage.logs.retention import DeleteJob
 from odradek.storage.settings import LogConfig
@@ -423,6 +424,28 @@ def test_a_leader_epoch_that_has_rotted_is_put_right_where_its_neighbours_tell_i
     else:
         assert harmed not in {2, 7, 8, 9}
         assert batches_of(t) == harmed_files
+
+
+@pytest.mark.parametrize("bit", [1, 2, 3, 4, 33])
+def test_of_the_last_batch_an_offset_too_low_ends_the_log_and_one_too_high_stays(bit: int) -> None:
+    """Behind it is nothing that could tell its place, and a log may have gaps."""
+    t = Partition()
+    for number in range(6):
+        t.append(f"{number}", f"{number}'")
+    before, segment = t.records(), t.log.active_segment
+    at, _ = segment.find(10) or (0, None)
+    disk_of(t).flip(segment.path(".log"), at + 7 - bit // 8, bit % 8)
+    flipped = 10 ^ 1 << bit
+    t.reopen()
+    if flipped < 10:
+        assert t.records() == before[:10]
+        assert t.loaded.repair.first_lost_offset == 10
+        assert t.log.unclean is not None
+        assert t.log.unclean.reason is Reason.CUT
+    elif bit == 33:  # more than a segment can number
+        assert t.records() == before[:10]
+    else:
+        assert t.records() == [*before[:10], (flipped, "5"), (flipped + 1, "5'")]
 
 
 def batches_of(t: Partition) -> list[bytes]:

@@ -13,10 +13,9 @@ from odradek.broker.jobs import foreseen
 from odradek.model.positions import Offset
 from odradek.ports import FileRange
 from odradek.storage.errors import CorruptFile
-from odradek.storage.files.names import LOG
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.reading import CorruptAt, corrupt_at
-from odradek.storage.segments.scan import check_range
+from odradek.storage.logs.rot import check_range
 
 OnCorrupt = Callable[[PartitionLog, CorruptAt], None]
 
@@ -32,11 +31,21 @@ class ReadRange(NamedTuple):
 class CheckedRead:
     """A job of the dir's worker. `on_done` is called however it went."""
 
-    __slots__ = ("_chunk", "_corrupt", "_cuts", "_log", "_on_corrupt", "_on_done", "_segment")
+    __slots__ = (
+        "_chunk",
+        "_corrupt",
+        "_cuts",
+        "_log",
+        "_on_corrupt",
+        "_on_done",
+        "_seen",
+        "_segment",
+    )
 
     def __init__(self, read: ReadRange, on_corrupt: OnCorrupt, on_done: Callable[[], None]) -> None:
         self._log, self._chunk = read.log, read.chunk
         self._segment = read.log.segment_of(read.segment_base)
+        self._seen = self._segment.copy()
         self._cuts = read.log.cuts
         self._on_corrupt = on_corrupt
         self._on_done = on_done
@@ -45,9 +54,9 @@ class CheckedRead:
     def run(self) -> None:
         """On the worker."""
         try:
-            check_range(self._chunk, self._segment.path(LOG))
+            check_range(self._chunk, self._seen)
         except CorruptFile as error:
-            self._corrupt = corrupt_at(self._segment, error.position)
+            self._corrupt = corrupt_at(self._seen, error.position)
 
     def done(self, error: Exception | None) -> None:
         """On the loop. An error of the disk is met again, and told, when the range is sent."""

@@ -15,11 +15,10 @@ from odradek.model.errors import BrokerError
 from odradek.model.positions import Offset
 from odradek.ports import FileRange
 from odradek.storage.errors import CorruptFile
-from odradek.storage.files.names import LOG
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.reading import CorruptAt, ReadableLog, Slice, corrupt_at
+from odradek.storage.logs.rot import check_range
 from odradek.storage.logs.view import LogView
-from odradek.storage.segments.scan import check_range
 from odradek.storage.segments.transaction_index import AbortedTransaction
 
 
@@ -95,7 +94,7 @@ class SoughtRead:
     def _check(self, chunk: FileRange, segment_base: Offset) -> None:
         segment = self._view.segment_of(segment_base)
         try:
-            check_range(chunk, segment.path(LOG))
+            check_range(chunk, segment)
         except CorruptFile as error:
             self._corrupt, self._part = corrupt_at(segment, error.position), None
 

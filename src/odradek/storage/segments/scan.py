@@ -10,7 +10,7 @@ from typing import Final
 
 from odradek.model.errors import BrokerError, CorruptBatch
 from odradek.model.limits import BATCH_HEADER_BYTES, FRAME_BYTES_MAX
-from odradek.ports import File, FileRange
+from odradek.ports import File
 from odradek.records.batch import BatchHeader, check_crc, read_header
 from odradek.records.legacy import SIZE_END, is_legacy, read_message_set
 from odradek.storage.errors import CorruptFile
@@ -83,12 +83,6 @@ def behind(file: File, path: str, corrupt: int, end: int) -> int | None:
     except CorruptFile:
         return None
     return at if at == end else None
-
-
-def check_range(chunk: FileRange, path: str) -> None:
-    """Reads whole batches for their checks alone; CorruptFile as `walk_batches` raises it."""
-    for _ in walk_batches(chunk.file, path, chunk.position, chunk.position + chunk.length):
-        pass
 
 
 def is_old_format(file: File, end: int) -> bool:

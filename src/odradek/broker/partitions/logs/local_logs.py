@@ -35,8 +35,8 @@ from odradek.storage.errors import CorruptFile, DiskFull, LogDirOffline, Storage
 from odradek.storage.lending import Lent
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.retention import DeleteJob, DeletionBeforeTheStart, oldest_below
+from odradek.storage.logs.rot import check_range
 from odradek.storage.logs.view import LogView
-from odradek.storage.segments.scan import check_range
 from odradek.storage.settings import LogConfig
 
 MADE_AT_ONCE: Final = 64
@@ -499,7 +499,7 @@ def _next_piece(log: LogView, at: Offset, end: Offset, bytes_max: int) -> bytes:
     part = log.read(at, end, bytes_max, at_least_one=True)
     if part.chunk is None:
         return b""
-    check_range(part.chunk, log.path_of(part.segment_base))
+    check_range(part.chunk, log.segment_of(part.segment_base))
     file, position, length = part.chunk
     return file.read(length, position)
 
