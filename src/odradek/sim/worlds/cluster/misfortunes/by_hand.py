@@ -130,7 +130,7 @@ class StateByHand(Change):
             with suppress(NoNode, BadVersion):
                 found = await client.get(path)
                 self.note("state.may_begin_anew", str(partition))
-                self._before.setdefault(partition, found.data or b"")
+                self._before[partition] = found.data or b""
                 await client.delete(path, found.stat.version)
         finally:
             self._removing.remove(partition)
