@@ -71,6 +71,9 @@ FOUND_IN: Final = {
     "eligible-under-no-number": (
         "a-setting-of-the-leader-alone-commits-nothing-without-who-is-eligible"
     ),
+    "a-single-replica-is-not-proven": (
+        "a-disk-that-died-unnoticed-costs-no-other-copy-stays-leader"
+    ),
     "nobody-is-eligible": "a-setting-of-the-leader-alone-commits-nothing-without-who-is-eligible",
     "preferred-before-in-sync": "a-preferred-leader-that-has-not-caught-up-is-not-elected",
     "a-cancel-leaves-too-few": "a-cancel-that-would-leave-too-few-is-refused",

@@ -69,6 +69,11 @@ def _one(*_: object) -> int:
     return 1
 
 
+def _never(_image: PartitionImage) -> bool:
+    """Who is in sync has its records, idle or not: the others may go at once."""
+    return False
+
+
 def _allowed(*_: object) -> bool:
     """A leader is worth more than records."""
     return True
@@ -158,6 +163,7 @@ STATE_MISTAKES: Final[Mapping[str, Knob | tuple[Knob, ...]]] = {
     "who-is-removed-stays-in-the-isr": Knob(reassignments, "leaving", _all_stay),
     "a-cancel-leaves-too-few": Knob(reassignments, "_check_copies", _nothing),
     "one-in-sync-completes-a-move": Knob(reassignments, "_needed", _one),
+    "a-single-replica-is-not-proven": Knob(reassignments, "_rests_on_one", _never),
     "unclean-elections-are-allowed": Knob(ControllerPolicy, "unclean", _allowed),
     "who-lives-can-lead": (
         Knob(ControllerContext, "online", _who_lives),
