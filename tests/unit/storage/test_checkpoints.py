@@ -1,5 +1,8 @@
 """The text files of a log dir: round trips, and what a damaged one is called."""
 
+from collections.abc import Iterator
+from contextlib import suppress
+
 import pytest
 
 from odradek.model.ids import BrokerId, TopicId, TopicPartition
@@ -16,24 +19,58 @@ from odradek.storage.files.checkpoints import (
     encode_epochs,
     encode_offsets,
     encode_partition_metadata,
+    has_sum,
+    is_named_surely,
 )
 
+KAFKAS = b"0\n2\norders 0 42\na-b.c_d 11 0\n"
 OFFSETS = {TopicPartition("orders", 0): Offset(42), TopicPartition("a-b.c_d", 11): Offset(0)}
 
 
+def with_one_bit_turned(data: bytes) -> Iterator[bytes]:
+    """All that rot of one bit can make of a file."""
+    for at in range(len(data)):
+        for bit in range(8):
+            yield data[:at] + bytes([data[at] ^ 1 << bit]) + data[at + 1 :]
+
+
 def test_offsets_are_kafkas_lines() -> None:
-    """Version, count, entries: the form that Kafka's tools read."""
+    """Version, count, entries: the form that Kafka reads, who parts fields at any white space."""
     data = encode_offsets(OFFSETS)
-    assert data == b"0\n2\norders 0 42\na-b.c_d 11 0\n"
+    assert [line.rstrip() for line in data.splitlines()] == KAFKAS.splitlines()
     assert decode_offsets(data, "checkpoint") == OFFSETS
+    assert has_sum(data)
+
+
+def test_kafkas_own_checkpoint_is_believed() -> None:
+    """Nor has one of an earlier version of ours a checksum."""
+    assert decode_offsets(KAFKAS, "checkpoint") == OFFSETS
+    assert not has_sum(KAFKAS)
+    assert encode_offsets({}) == b"0\n0\n"
+
+
+def test_every_bit_of_a_checkpoint_that_turns_is_noticed() -> None:
+    """Whether in a name, a number, the space between, or the checksum."""
+    data = encode_offsets(OFFSETS)
+    for turned in with_one_bit_turned(data):
+        with pytest.raises(CorruptFile):
+            decode_offsets(turned, "checkpoint")
+
+
+def test_every_bit_of_a_topic_id_that_turns_is_noticed() -> None:
+    """Or is harmless: then the id is what it was."""
+    topic_id = TopicId(bytes(range(16)))
+    for turned in with_one_bit_turned(encode_partition_metadata(topic_id)):
+        with suppress(CorruptFile):
+            assert decode_partition_metadata(turned, "m") == topic_id
 
 
 def test_every_cut_of_a_checkpoint_is_noticed_or_harmless() -> None:
     """A file cut in half is refused; without its last newline alone it is still whole."""
     data = encode_offsets(OFFSETS)
     for end in range(len(data) - 1):
-        if data[:end] == data[:-2]:
-            continue  # "11 0" cut to "11 " misses a field, which the loop below the frame notices
+        if data[:end] == KAFKAS[:-1]:
+            continue  # it looks like Kafka's own, and says the same
         with pytest.raises(CorruptFile):
             decode_offsets(data[:end], "checkpoint")
     assert decode_offsets(data[:-1], "checkpoint") == OFFSETS
@@ -67,7 +104,7 @@ def test_epochs_rise() -> None:
         EpochStart(LeaderEpoch(0), Offset(0)),
         EpochStart(LeaderEpoch(3), Offset(17)),
     ]
-    assert encode_epochs(entries) == b"0\n2\n0 0\n3 17\n"
+    assert encode_epochs(entries).split() == b"0 2 0 0 3 17".split()
     assert decode_epochs(encode_epochs(entries), "epochs") == entries
     for wrong in (b"0\n2\n3 0\n3 17\n", b"0\n2\n3 17\n4 17\n", b"0\n2\n3 17\n4 5\n"):
         with pytest.raises(CorruptFile):
@@ -78,9 +115,13 @@ def test_partition_metadata_holds_the_topic_id() -> None:
     """As Kafka prints it; no id at all is a damaged file."""
     topic_id = TopicId(bytes(range(16)))
     data = encode_partition_metadata(topic_id)
-    assert data == b"version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw"
+    kafkas = b"version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw"
+    assert data.startswith(kafkas + b"\n")  # Kafka reads two lines
     assert decode_partition_metadata(data, "m") == topic_id
-    for wrong in (b"", b"version: 1\ntopic_id: AAECAwQFBgcICQoLDA0ODw", data[:-1]):
+    assert decode_partition_metadata(kafkas, "m") == topic_id
+    assert is_named_surely(data)
+    assert not is_named_surely(kafkas)
+    for wrong in (b"", kafkas.replace(b"0", b"1", 1), kafkas[:-1], data[:-1]):
         with pytest.raises(CorruptFile):
             decode_partition_metadata(wrong, "m")
     with pytest.raises(CorruptFile):

@@ -4,10 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from odradek.model.positions import BrokerEpoch, LeaderEpoch, Offset
+from odradek.model.positions import FIRST_INCARNATION, BrokerEpoch, LeaderEpoch, Offset
 from odradek.sim.doors.disk import SimulatedDisk
 from odradek.sim.doors.disk_faults import Fault, PowerLost
 from odradek.storage.errors import CorruptFile
+from odradek.storage.files.checkpoints import encode_offsets
+from odradek.storage.files.dir_files import write_small
+from odradek.storage.files.names import LOG_START_OFFSETS
 from odradek.storage.files.unclean_logs import (
     UNCLEAN_LOGS,
     Reason,
@@ -211,6 +214,34 @@ def test_an_unreadable_note_leaves_no_log_known_as_whole() -> None:
     h.restart(clean=True)
     assert [reason(h, number) for number in range(2)] == [Reason.UNKNOWN, Reason.UNKNOWN]
     assert "whole" in h.opened[0].notes[0]
+
+
+@pytest.mark.parametrize("is_sure", [True, False])
+def test_a_log_that_ends_below_its_start_may_lack_records(*, is_sure: bool) -> None:
+    """Its records go only where a checksum covers the start; none covers what Kafka wrote."""
+    h = Host(1)
+    fill(h.dirs.get_or_create(part(0), NEW, NOW), "a", "b")
+    h.dirs.dirs[0].closing(NOW, BrokerEpoch(1)).run()
+    starts = encode_offsets({part(0): Offset(90)})
+    written = starts if is_sure else starts.rstrip() + b"\n"
+    write_small(h.disks[0], LOG_START_OFFSETS, written)
+    h.come_back("exit")
+    found = h.dirs.get(part(0))
+    assert found is not None
+    assert (found.log_start_offset, found.log_end_offset) == ((90, 90) if is_sure else (0, 2))
+    assert found.unclean == Unclean(Reason.SHORT, Offset(90))
+    assert found.incarnation != FIRST_INCARNATION
+    assert any("below its start 90" in str(it) for it in h.opened[0].repairs)
+
+
+def test_no_log_is_whole_where_none_says_any_more_where_it_starts() -> None:
+    """What was deleted is back in it: others lead, who have deleted it."""
+    h = Host(1)
+    fill(h.dirs.get_or_create(part(0), NEW, NOW), "a", "b")
+    write_small(h.disks[0], LOG_START_OFFSETS, b"junk")
+    h.come_back("exit")
+    assert reason(h) is Reason.UNKNOWN
+    assert any("where it starts" in note for note in h.opened[0].notes)
 
 
 def test_the_file_says_what_was_written() -> None:

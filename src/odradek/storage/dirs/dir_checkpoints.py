@@ -14,7 +14,7 @@ from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
 from odradek.ports import Disk
 from odradek.storage.errors import CorruptFile
-from odradek.storage.files.checkpoints import decode_offsets, encode_offsets
+from odradek.storage.files.checkpoints import decode_offsets, encode_offsets, has_sum
 from odradek.storage.files.dir_files import read_small, write_small, write_synced
 from odradek.storage.files.failures import Failures
 from odradek.storage.files.names import (
@@ -52,6 +52,8 @@ class DirCheckpoints:
         self._recovery_points: Offsets = {}
         self._log_starts: Offsets = {}
         self._high_watermarks: Offsets = {}
+        self.starts_are_lost = False  # when it was opened, nothing told where its logs begin
+        self._starts_are_sure = True  # a checksum covered them then
         self._changes: Counter[str] = Counter()  # of each file, by the disk's thread
 
     def on_lent(self) -> None:
@@ -61,7 +63,7 @@ class DirCheckpoints:
         """Reads all of them; a note for each that says nothing because it cannot be read."""
         notes: list[str] = []
         self._recovery_points = self._read(RECOVERY_POINTS, notes)
-        self._log_starts = self._read(LOG_START_OFFSETS, notes)
+        self._log_starts = self._read_log_starts(notes)
         self._high_watermarks = self._read(HIGH_WATERMARKS, notes)
         self.cleaner_offsets = self._read(CLEANER_OFFSETS, notes)
         return notes
@@ -76,6 +78,14 @@ class DirCheckpoints:
             notes.append(f"ignored: {error}")
             return {}
 
+    def _read_log_starts(self, notes: list[str]) -> Offsets:
+        """As any; but without it what was deleted is back, which other replicas know better."""
+        known = len(notes)
+        starts = self._read(LOG_START_OFFSETS, notes)
+        self.starts_are_lost = len(notes) > known
+        self._starts_are_sure = not starts or has_sum(read_small(self.disk, LOG_START_OFFSETS))
+        return starts
+
     def checkpointed(self, partition: TopicPartition) -> Checkpointed:
         """What the files say of one log."""
         zero = Offset(0)
@@ -84,6 +94,7 @@ class DirCheckpoints:
             self._log_starts.get(partition, zero),
             self._high_watermarks.get(partition, zero),
             self.cleaner_offsets.get(partition, zero),
+            self._starts_are_sure,
         )
 
     def recovery_points(self) -> Offsets:

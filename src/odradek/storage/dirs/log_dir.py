@@ -27,6 +27,7 @@ from odradek.storage.files.checkpoints import (
     decode_clean_shutdown,
     encode_clean_shutdown,
     encode_partition_metadata,
+    is_named_surely,
 )
 from odradek.storage.files.dir_files import (
     delete_if_there,
@@ -162,6 +163,9 @@ class LogDir(DirNewLogs):
             self.disk.sync_directory("")  # a power cut must not undo the names that are found now
             opened.notes += self.read_checkpoints()
             found_unclean = self._read_unclean(opened.notes)
+            if self.starts_are_lost:
+                opened.notes.append("no log here is known to be whole: none says where it starts")
+                found_unclean = None
             self._read_served_without()
             boot, last_boot = self.disk.boot(), self._last_boot()
             opened.is_new = not last_boot
@@ -274,6 +278,12 @@ class LogDir(DirNewLogs):
         with self.failures.touching(self.name):
             write_small(self.disk, log.folder.path(PARTITION_METADATA), data)
         log.topic_id = topic_id
+
+    def names_surely(self, log: PartitionLog) -> bool:
+        """Whether a checksum covers what its directory says of which topic it is."""
+        with self.failures.touching(self.name):
+            path = log.folder.path(PARTITION_METADATA)
+            return self.disk.exists(path) and is_named_surely(read_small(self.disk, path))
 
     def rename_log(self, log: PartitionLog, name: str, *, is_durable: bool = True) -> None:
         """Gives a log's directory another name."""

@@ -306,6 +306,13 @@ class LogDirs:
         log_dir.rename_log(log, name)
         log_dir.to_delete.append(name)
 
+    def discard_earlier(self, log_dir: LogDir, log: PartitionLog) -> None:
+        """Of a topic that nobody has any more, if its id is right, which a checksum says.
+
+        Without one it is set aside: the id may be what is wrong.
+        """
+        (self.discard if log_dir.names_surely(log) else self.set_aside)(log_dir, log)
+
     def unique(self) -> str:
         """Told apart from every other name of a directory that is leaving or arriving."""
         return self._random.bytes(16).hex()

@@ -3,6 +3,12 @@
 A checkpoint has its version in the first line, the count of its entries in the second, and one
 entry in each further line. A count that does not match is a file cut in half, and refused whole:
 half a checkpoint of recovery points would say that the rest were flushed never, or always.
+
+Kafka's formats have no checksum, and a bit that turns in an offset leaves an offset. So ours stand
+where Kafka does not look: behind the last entry of a checkpoint, whose fields any white space
+divides, thirty-two spaces and tabs are the bits of a CRC-32C of all that is before them; in a
+`partition.metadata` it is a third line. A file without one, which Kafka or an earlier version has
+written, is believed as before.
 """
 
 import json
@@ -10,6 +16,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
+
+from crc32c import crc32c
 
 from odradek.model.ids import (
     NO_TOPIC_ID,
@@ -26,6 +34,8 @@ from odradek.storage.errors import CorruptFile
 VERSION: Final = 0
 _NUMBER: Final = re.compile(rb"\d{1,19}")
 _NUMBER_MAX: Final = (1 << 63) - 1
+_SUM: Final = re.compile(rb"[ \t]{32}\n?\Z")
+_FROM_BITS: Final = bytes.maketrans(b"10", b"\t ")
 
 
 class EpochStart(NamedTuple):
@@ -80,11 +90,15 @@ def decode_epochs(data: bytes, path: str) -> list[EpochStart]:
 
 def encode_partition_metadata(topic_id: TopicId) -> bytes:
     """A `partition.metadata`: of which topic, among all that ever had this name, the log is."""
-    return f"version: {VERSION}\ntopic_id: {topic_id_text(topic_id)}".encode()
+    text = f"version: {VERSION}\ntopic_id: {topic_id_text(topic_id)}\n".encode()
+    return text + b"crc32c: %08x" % crc32c(text)
 
 
 def decode_partition_metadata(data: bytes, path: str) -> TopicId:
     """The inverse of `encode_partition_metadata`; an all-zero id is no id."""
+    text, line, checksum = data.partition(b"crc32c: ")
+    if line and checksum != b"%08x" % crc32c(text):
+        raise CorruptFile(path, len(text), "its checksum does not match")
     values = dict(re.findall(r"^(\w+):\s+(\S+)\s*$", data.decode("utf-8", "replace"), re.MULTILINE))
     if values.get("version") != str(VERSION):
         raise CorruptFile(path, 0, f"version {values.get('version')} is not known")
@@ -95,6 +109,11 @@ def decode_partition_metadata(data: bytes, path: str) -> TopicId:
     if topic_id == NO_TOPIC_ID:
         raise CorruptFile(path, 0, "the topic id is all zeros")
     return topic_id
+
+
+def is_named_surely(data: bytes) -> bool:
+    """Whether a checksum covers the topic's id in a `partition.metadata` that could be read."""
+    return b"crc32c: " in data
 
 
 def encode_clean_shutdown(broker_epoch: BrokerEpoch) -> bytes:
@@ -151,7 +170,26 @@ class MetaProperties:
 
 def encode_lines(lines: list[str]) -> bytes:
     """A file of this form: its version, the count of its entries, and the entries."""
-    return "\n".join([str(VERSION), str(len(lines)), *lines, ""]).encode()
+    text = "\n".join([str(VERSION), str(len(lines)), *lines]).encode()
+    return text + (_sum_of(text) if lines else b"") + b"\n"
+
+
+def _sum_of(text: bytes) -> bytes:
+    return f"{crc32c(text):032b}".encode().translate(_FROM_BITS)
+
+
+def has_sum(data: bytes) -> bool:
+    """Whether a checksum covers the entries of a checkpoint."""
+    return _SUM.search(data) is not None
+
+
+def _check_sum(data: bytes, path: str) -> None:
+    """Behind the last entry is a checksum that matches, or nothing: then it is not ours."""
+    found = _SUM.search(data)
+    if found is not None and found.group()[:32] != _sum_of(data[: found.start()]):
+        raise CorruptFile(path, found.start(), "its checksum does not match")
+    if found is None and data.rstrip(b"\n")[-1:].isspace():
+        raise CorruptFile(path, len(data), "its checksum is cut off")
 
 
 def checkpoint_entries(data: bytes, path: str, *, width: int) -> Iterator[tuple[int, list[bytes]]]:
@@ -164,6 +202,7 @@ def checkpoint_entries(data: bytes, path: str, *, width: int) -> Iterator[tuple[
     entries = lines[2:-1] if len(lines) > 2 and not lines[-1] else lines[2:]
     if len(entries) != count:
         raise CorruptFile(path, position, f"{count} entries are promised, {len(entries)} are here")
+    _check_sum(data, path)
     position += len(lines[1]) + 1
     for entry in entries:
         fields = entry.split()

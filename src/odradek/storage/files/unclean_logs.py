@@ -53,7 +53,7 @@ _SENTENCES: Final[Mapping[Reason, str]] = {
     Reason.SHORT: "the log ends below its recovery point",
     Reason.MACHINE_WENT_DOWN: "the machine went down: what was not flushed may be gone",
     Reason.MAYBE_OLDER: "another log dir is offline, and may have a newer log of the replica",
-    Reason.UNKNOWN: "a recovery was interrupted, its note cannot be read, or another dir is gone",
+    Reason.UNKNOWN: "a recovery was interrupted, a file of the dir is corrupt, or another is gone",
 }
 
 

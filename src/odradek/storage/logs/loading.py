@@ -63,6 +63,7 @@ class Checkpointed(NamedTuple):
     log_start_offset: Offset = Offset(0)
     high_watermark: Offset = Offset(0)
     cleaned_upto: Offset = Offset(0)  # below it compaction may have left gaps
+    start_is_sure: bool = True  # a checksum covers where it starts
 
 
 @dataclass(slots=True)
@@ -207,16 +208,28 @@ class _Loading:
             self.repair.notes.append(f"{PARTITION_METADATA} cannot be read: {error.reason}")
 
     def _tell_shortness(self) -> None:
-        """A log that ends below what was durable has lost records, however it was closed."""
-        point = self.checkpointed.recovery_point
-        if self.end >= point:
+        """A log that ends below what was durable has lost records, however it was closed.
+
+        So has one that ends below its start, unless it was about to begin anew there. Without a
+        checksum that start may as well be what is wrong: then the records stay.
+        """
+        point, start = self.checkpointed.recovery_point, self.log.log_start_offset
+        if self.end >= max(point, start):
             return
         self.before_cut()
-        self.log.unclean = Unclean(Reason.SHORT, point)
-        self.repair.notes.append(
-            f"it ends at {self.end}, below its recovery point {point}: segments are missing, "
-            "or the checkpoint is of another log"
-        )
+        self.log.unclean = Unclean(Reason.SHORT, max(point, start))
+        if self.end < point:
+            self.repair.notes.append(
+                f"it ends at {self.end}, below its recovery point {point}: segments are missing, "
+                "or the checkpoint is of another log"
+            )
+        if self.end >= start:
+            return
+        is_kept = not self.checkpointed.start_is_sure and bool(self.log.segments)
+        what = "no checksum covers that: its records stay" if is_kept else "it begins anew there"
+        self.repair.notes.append(f"it ends at {self.end}, below its start {start}; {what}")
+        if is_kept:
+            self.log.log_start_offset = Offset(0)
 
     def _find_segments(self, files: list[SegmentFile]) -> None:
         interval = self.log.config.index_interval_bytes

@@ -286,7 +286,7 @@ class LocalLogs:
                     expected=topic_id_text(topic_id),
                     log_end_offset=found.log_end_offset,
                 )
-        await self._discard(forgotten)
+        await self._discard(forgotten, self.dirs.discard_earlier)
 
     def _new_log(self, state: LeaderAndIsrState, me: BrokerId) -> NewLog:
         """With the leader epoch that begins it, where this broker leads."""
@@ -316,14 +316,16 @@ class LocalLogs:
 
     async def put_away(self, partition: TopicPartition, *, aside: bool = False) -> None:
         """Its directory gets another name now, and is deleted later, unless it is set aside."""
-        await self._discard(self.dirs.forget(partition), aside=aside)
+        rename = self.dirs.set_aside if aside else self.dirs.discard
+        await self._discard(self.dirs.forget(partition), rename)
 
     async def _discard(
-        self, forgotten: Sequence[tuple[LogDir, PartitionLog]], *, aside: bool = False
+        self,
+        forgotten: Sequence[tuple[LogDir, PartitionLog]],
+        rename: Callable[[LogDir, PartitionLog], None],
     ) -> None:
         """A dir that fails keeps no other from its turn."""
         errors: list[StorageError] = []
-        rename = self.dirs.set_aside if aside else self.dirs.discard
         for log_dir, found in forgotten:
             try:
                 await self.end_compaction(found)
