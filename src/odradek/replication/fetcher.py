@@ -79,11 +79,13 @@ ASKING: Final = frozenset({AskingEpochEnd, AskingLatest, AskingEarliest})
 class _Slot:
     """One partition, and what the leader's session holds of it."""
 
-    __slots__ = ("follower", "is_delayed", "sent", "sent_in")
+    __slots__ = ("busy_since", "follower", "is_delayed", "is_slow", "sent", "sent_in")
 
     def __init__(self, follower: Follower) -> None:
         self.follower = follower
         self.is_delayed = False  # until its moment in the heap of delayed ones
+        self.busy_since = Millis(0)  # that its log is being changed
+        self.is_slow = False  # the last change of its log took longer than others wait
         self.sent: FetchPosition | None = None
         self.sent_in = 0  # the first request that asked from where `sent` does; 0: none ever did
 
@@ -158,7 +160,8 @@ class ReplicaFetcher:
         self._changed: dict[TopicPartition, _Slot] = {}  # the session holds something else of them
         self._asking: dict[TopicPartition, _Slot] = {}
         self.busy: dict[TopicPartition, _Slot] = {}
-        """Whose logs are being changed: the next fetch waits for them."""
+        """Whose logs are being changed."""
+        self._awaited: dict[TopicPartition, _Slot] = {}  # those that the next fetch waits for
         self._forgotten: list[Follower] = []  # removed, but the session still holds them
         self._held = 0  # so many the session holds, besides those
         self._delayed: list[tuple[Millis, int, _Slot]] = []
@@ -211,7 +214,7 @@ class ReplicaFetcher:
         slot = self._slots.pop(partition, None)
         if slot is None:
             return
-        for table in (self._changed, self._asking, self.busy):
+        for table in (self._changed, self._asking, self.busy, self._awaited):
             table.pop(partition, None)
         if slot.sent is not None:
             self._held -= 1
@@ -256,8 +259,9 @@ class ReplicaFetcher:
             return self._rest()
         if self.retry_at is not None and now < self.retry_at:
             return Pause(self.retry_at)
-        if self.busy and now < self._patient_until:
+        if self._awaited and now < self._patient_until:
             return Pause(self._patient_until)
+        self._awaited.clear()
         question = None if self._in_flight else self._question()
         return question or self._fetch() or self._rest()
 
@@ -509,9 +513,10 @@ class ReplicaFetcher:
             heappush(self._delayed, (retry_at, self._serial, slot))
         partition, kind = follower.partition, type(state)
         if kind is Applying:
-            self.busy[partition] = slot
-        elif self.busy:
-            self.busy.pop(partition, None)
+            self._is_busy(slot, now)
+        elif self.busy and self.busy.pop(partition, None):
+            self._awaited.pop(partition, None)
+            slot.is_slow = now - slot.busy_since >= self._settings.patience
         if kind in ASKING and not slot.is_delayed:
             self._asking[partition] = slot
         elif self._asking:
@@ -520,6 +525,19 @@ class ReplicaFetcher:
             self._changed[partition] = slot
         elif self._changed:
             self._changed.pop(partition, None)
+
+    def _is_busy(self, slot: _Slot, now: Millis) -> None:
+        """The next fetch waits for it, so that it names all; but only once, and for no slow one.
+
+        Its disk may hang for a minute, and the records of the other disks are waited for.
+        """
+        partition = slot.follower.partition
+        if partition in self.busy:
+            return
+        self.busy[partition] = slot
+        slot.busy_since = now
+        if not slot.is_slow:
+            self._awaited[partition] = slot
 
     def _wake(self, now: Millis) -> None:
         """Those whose pause is over."""

@@ -84,18 +84,30 @@ class Scene:
         return request.until
 
     def answer(
-        self, rows: Iterable[PartitionData] = (), *, session: int = SESSION, error: int = 0
+        self,
+        rows: Iterable[PartitionData] = (),
+        *,
+        session: int = SESSION,
+        error: int = 0,
+        hangs: int | None = None,
     ) -> list[Step]:
-        """The leader answers; appends are carried out at once."""
+        """The leader answers; appends are carried out at once, but where a disk hangs."""
         topic = FetchableTopicResponse("orders", self.topic_id, list(rows))
         response = FetchResponse(0, error, session, [topic] if topic.partitions else [])
         steps = self.fetcher.on_response(response, self.now)
         for follower, effects in steps:
+            if follower.partition.partition == hangs:
+                continue
             log = self.logs[follower.partition.partition]
             log.apply(effects)
             if effects.changes_log:
                 log.apply(self.fetcher.on_applied(follower.partition, self.now))
         return steps
+
+    def applied(self, number: int) -> None:
+        """The log of a disk that hung has its records."""
+        self.logs[number].append((9, "new"))
+        self.fetcher.on_applied(TopicPartition("orders", number), self.now)
 
     def open_session(self) -> None:
         """The first fetch, with an empty answer."""
@@ -435,6 +447,43 @@ def test_retention_at_the_follower_holds_up_no_record() -> None:
     assert t.logs[1].log_end_offset == 2
     asked = t.fetch().topics[0].partitions[0]
     assert (asked.partition, asked.fetch_offset, asked.log_start_offset) == (1, 2, 1)
+
+
+def test_a_log_that_is_busy_is_waited_for_once() -> None:
+    """Its disk may hang for a minute: what others write is not fetched late at every fetch."""
+    t = Scene()
+    t.open_session()
+    t.fetch()
+    t.answer([row(0, base=1), row(1, base=1)], hangs=0)
+    until = t.pause()
+    assert until is not None
+    t.now = until
+    for base in (2, 3):
+        assert named(t.fetch()) == [(1, base)]
+        t.answer([row(1, base=base)])
+    t.fetch()
+
+
+def test_a_log_that_was_too_slow_is_waited_for_once_it_was_not() -> None:
+    """A disk that takes long for every append does not hold up the others."""
+    t = Scene()
+    t.open_session()
+    t.fetch()
+    t.answer([row(0, base=1)], hangs=0)
+    until = t.pause()
+    assert until is not None
+    t.now = until
+    t.fetch()
+    t.applied(0)
+    t.answer()
+    t.fetch()
+    t.answer([row(0, base=2)], hangs=0)
+    t.fetch()  # at once
+    t.applied(0)
+    t.answer()
+    t.fetch()
+    t.answer([row(0, base=3)], hangs=0)
+    assert t.pause() is not None
 
 
 def test_an_answer_that_is_not_taken_is_asked_for_anew() -> None:
