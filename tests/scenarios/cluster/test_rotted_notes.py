@@ -1,4 +1,4 @@
-"""One bit turns in a small file of a log dir while its broker is down: no record goes for it."""
+"""A log dir whose files changed while its broker was down: a bit turned, or an end is gone."""
 
 import pytest
 
@@ -16,7 +16,7 @@ ALONE = {
 def turn_a_bit(broker: NumberedBroker, disk: str, path: str, behind: bytes) -> None:
     """Of the first byte behind these: a digit or a letter becomes another."""
     medium = broker.machine.disk(disk)
-    text = bytes(medium.peek(path))
+    text = bytes(medium.peek(path) or b"")
     at = text.index(behind) + len(behind)
     bit = next(it for it in (3, 1, 0) if chr(text[at] ^ 1 << it).isalnum())
     medium.flip(path, at, bit)
@@ -74,3 +74,32 @@ def test_a_topic_id_that_has_rotted_deletes_nothing(t: ClusterScenario) -> None:
     one.start()
     for partition in range(2):
         assert t.client(f"reader-{partition}").read("orders", partition) == [f"in {partition}"]
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+@staged(brokers=1, settings=ALONE)
+def test_no_offset_is_given_again_that_a_short_log_may_have_given(
+    t: ClusterScenario, *, restarts: bool
+) -> None:
+    """The file system lost half a segment: readers have seen what was there; also a life later."""
+    shop, one = t.client("shop"), t.broker(1)
+    shop.make("orders", 1, 1)
+    for number in range(10):
+        shop.produce("orders", f"old {number}")
+    before = shop.read_with_offsets("orders")
+    disk = one.disk_of("orders")
+    one.stop()
+    path = "orders-0/" + "0" * 20 + ".log"
+    segment = one.machine.disk(disk).open(path)
+    segment.truncate(segment.size() // 2)
+    segment.sync()
+    one.start()
+    assert t.client("other").read("orders") == [f"old {number}" for number in range(5)]
+    if restarts:
+        one.stop()
+        one.start()
+    t.client("third").produce("orders", "new")
+    log = one.log("orders")
+    assert log is not None
+    t.wait_until(lambda: log.unclean is None, "all that it has is all there is")
+    assert t.client("fourth").read_with_offsets("orders") == [*before[:5], (10, "new")]

@@ -1,6 +1,8 @@
 """When a log that lost records is whole again (decision 21).
 
-A leader is: it was elected although it lost records, so what it has is all there is. A follower is
+A leader is: it was elected although it lost records, so what it has is all there is. If it may have
+given offsets that it lacks, it is once it has committed a record behind them: until then, also in a
+later life, the mark says where it goes on. A follower is
 once it is in sync as what its log is now: the leader has seen in this incarnation everything that
 was committed. That it is a member as what it was before says nothing: it may have been elected, or
 its join been on the way, before the controller had heard what the log lacks. One that is only in
@@ -16,10 +18,12 @@ from odradek.broker.control.metadata_cache import MetadataCache
 from odradek.broker.jobs import off_loop
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.partitions.replicas.following_replica import FollowingReplica
+from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
 from odradek.broker.partitions.replicas.replica import Replica
 from odradek.metadata.image import ClusterImage
 from odradek.metadata.nouns import PartitionState
 from odradek.model.ids import TopicPartition
+from odradek.model.positions import Offset
 from odradek.storage.errors import StorageError
 
 log = structlog.get_logger()
@@ -35,10 +39,21 @@ class WholeLogs:
         self._following: dict[TopicPartition, FollowingReplica] = {}  # with an unclean log
         self._resting: dict[TopicPartition, bool] = {}  # in doubt: whether it has joined since
 
-    def on_elected(self, replica: Replica) -> None:
+    def on_elected(self, replica: LeadingReplica) -> None:
         """What it has is all there is."""
         self._resting.pop(replica.partition, None)
-        if replica.log.unclean is not None:
+        unclean = replica.log.unclean
+        if unclean is None:
+            return
+        if unclean.given_upto > replica.log.log_end_offset:
+            replica.watchers.append(partial(self._on_committed, replica))
+        else:
+            self._is_whole(replica)
+
+    def _on_committed(self, replica: LeadingReplica, high_watermark: Offset) -> None:
+        """Of a leader that is to give no offset again."""
+        unclean = replica.log.unclean
+        if unclean is not None and high_watermark > unclean.given_upto:
             self._is_whole(replica)
 
     def on_following(self, replica: FollowingReplica) -> None:
