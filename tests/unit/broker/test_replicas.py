@@ -19,7 +19,6 @@ from odradek.sim.doors.lending import looking_on
 from odradek.sim.doors.worker import SimulatedWorker
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.errors import LogDirOffline, StorageError
-from odradek.storage.files.dir_files import read_small
 from odradek.storage.files.failures import Failures
 from tests.unit.broker.ground import (
     GONE,
@@ -125,31 +124,6 @@ def test_a_topic_that_was_made_anew_begins_with_an_empty_log() -> None:
 
     with Ground() as ground:
         ground.live(talk)
-
-
-def test_a_log_of_another_topic_is_set_aside_where_no_checksum_covers_the_id() -> None:
-    """Kafka, or an earlier version, wrote the id: a bit of it may have turned since."""
-
-    async def first(replicas: ReplicaManager) -> None:
-        await replicas.apply_leader_and_isr([word()])
-        Appender(replicas.led(ORDERS)).append(batch_of("a", "b"))
-        await settled(replicas)
-
-    async def second(replicas: ReplicaManager) -> None:
-        found = replicas.dirs.get(ORDERS)
-        assert found is not None
-        disk, path = found.folder.disk, found.folder.path("partition.metadata")
-        with looking_on():
-            sum_at = bytes(read_small(disk, path)).index(b"\ncrc32c")
-            disk.open(path).truncate(sum_at)
-            anew = word()._replace(topic_id=TopicId(b"another topic id"))
-            await replicas.apply_leader_and_isr([anew])
-            assert await values(replicas) == []
-            assert [it for it in disk.names("") if it.startswith("orders") and "stray" in it]
-
-    with Ground() as ground:
-        ground.live(first)
-        ground.live(second)
 
 
 def test_a_disk_that_fails_while_an_old_log_is_put_away_takes_only_itself_offline() -> None:

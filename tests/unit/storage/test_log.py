@@ -17,7 +17,8 @@ from odradek.storage.errors import (
     OffsetsOutOfOrder,
     StorageError,
 )
-from odradek.storage.files.checkpoints import EpochStart
+from odradek.storage.files.checkpoints import EpochStart, decode_epochs
+from odradek.storage.files.dir_files import read_small
 from odradek.storage.logs.truncation import truncate_fully
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import SMALL, Partition
@@ -335,7 +336,8 @@ def test_a_leadership_begins_without_a_disk() -> None:
     assert t.log.epochs.entries == ((4, 0),)
     t.append("a")
     t.flush()
-    assert t.disk.open("orders-0/leader-epoch-checkpoint").read(99, 0) == b"0\n1\n4 0\n"
+    saved = read_small(t.disk, "orders-0/leader-epoch-checkpoint")
+    assert decode_epochs(saved, "epochs") == [(4, 0)]
     assert t.unsynced() == set()
 
 
