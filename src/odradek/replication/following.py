@@ -10,7 +10,8 @@ and the shell says when that is done. While it is being done the follower asks f
     Fetching ──records, or a diverging epoch──▶ Applying ──────┤
        │  ▲                                                    │
        │  └────────────────────────────────────────────────────┘
-       └─out of range─▶ AskingLatest ─▶ AskingEarliest ─▶ Applying or Fetching
+       ├─out of range─▶ AskingLatest ─▶ AskingEarliest ─▶ Applying or Fetching
+       └─a cut below the start of this log──▶ AskingEarliest ─▶ Applying
 
 Where two logs part is decided by leader epochs, never by the high watermark (KIP-101): each fetch
 names the epoch of the last record, and the leader answers where its own log left that epoch
@@ -152,6 +153,8 @@ class AskingLatest:
 @dataclass(frozen=True, slots=True)
 class AskingEarliest:
     """It is not that: asks where the leader's log starts (ListOffsets)."""
+
+    anew: bool = False  # of this log, nothing is left: it begins there in any case
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,8 +339,8 @@ class Follower:
                     return self._truncate(offset, None)
                 self.state = AskingEarliest()
                 return NOTHING
-            case AskingEarliest():
-                if offset > end:
+            case AskingEarliest(anew):
+                if anew or offset > end:
                     self.state = Applying(Fetching())
                     return FollowerEffects(start_fully_at=offset)
                 # It is in range again, or the leader cannot compare: no loop without a pause.
@@ -407,7 +410,14 @@ class Follower:
         return self._truncate(self._log.high_watermark, Fetching())
 
     def _truncate(self, offset: Offset, then: Resting | None) -> FollowerEffects:
-        """Also where the log ends there: an epoch that has no record yet is forgotten."""
+        """Also where the log ends there: an epoch that has no record yet is forgotten.
+
+        A log of which nothing would be left begins where the leader's does. If it began at the cut,
+        it would be in sync, and lead next, without what the leader has below it.
+        """
+        if offset < self._log.log_start_offset:
+            self.state = AskingEarliest(anew=True)
+            return NOTHING
         self.state = Applying(then)
         return FollowerEffects(truncate_to=offset)
 

@@ -279,3 +279,26 @@ def test_a_deletion_is_told_again_to_a_follower_whose_log_has_moved_meanwhile(
     assert broker.disk_of("orders") == disk
     assert deleting.done()
     assert operator.ends(deleting) == 2
+
+
+@staged(settings=CALM)
+def test_who_deleted_more_than_the_leader_has_copies_all_of_the_leaders(t: ClusterScenario) -> None:
+    """After an unclean election records are back that the others had deleted: they count again."""
+    shop = written(t, 1, 2, 3, min_isr="2")
+    late = t.broker(3)
+    late.kill()
+    t.await_isr("orders", 1, 2)
+    for value in ("d", "e", "f"):
+        shop.produce("orders", value)
+    assert shop.trims("orders", 5) == 5
+    for number in (1, 2):
+        t.broker(number).stop()
+    late.start()
+    assert t.operator(3).elects("orders", uncleanly=True) is ErrorCode.NONE
+    t.wait_until(lambda: t.state("orders").leader == 3, "the late one leads")
+    for number in (1, 2):
+        t.broker(number).start()
+    t.await_isr("orders", 1, 2, 3)
+    late.kill()
+    t.wait_until(lambda: t.state("orders").leader in {1, 2}, "another leads")
+    assert shop.read("orders") == ["a", "b", "c"]

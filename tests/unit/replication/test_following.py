@@ -302,3 +302,16 @@ def test_comparisons_without_end_get_a_pause() -> None:
         assert t.follower.retry_at is None
     t.fetched(diverging=(3, 2))
     assert t.follower.retry_at is not None
+
+
+def test_a_cut_below_its_own_start_begins_the_log_where_the_leaders_does() -> None:
+    """Begun at the cut, it would be in sync without what the leader has below that."""
+    t = Scene([3, 3, 3, 3])
+    t.log.log_start_offset = t.log.high_watermark = Offset(3)
+    assert t.fetched(diverging=(3, 2)) == NOTHING
+    assert t.follower.state == AskingEarliest(anew=True)
+    effects = t.follower.on_offset(OK, Offset(1), t.now)
+    assert effects == FollowerEffects(start_fully_at=Offset(1))
+    t.carry_out(effects)
+    assert (t.log.log_start_offset, t.log.log_end_offset) == (1, 1)
+    assert t.follower.state == Fetching()
