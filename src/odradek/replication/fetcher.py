@@ -514,7 +514,8 @@ class ReplicaFetcher:
         partition, kind = follower.partition, type(state)
         if kind is Applying:
             self._is_busy(slot, now)
-        elif self.busy and self.busy.pop(partition, None):
+        elif self.busy and partition in self.busy:
+            del self.busy[partition]
             self._awaited.pop(partition, None)
             slot.is_slow = now - slot.busy_since >= self._settings.patience
         if kind in ASKING and not slot.is_delayed:
