@@ -92,8 +92,10 @@ def test_a_swap_that_failed_is_none(t: ClusterScenario) -> None:
 def test_a_log_that_has_moved_outlives_a_loss_of_power(t: ClusterScenario) -> None:
     """The one of before is gone, durably; so its new name must have been durable before."""
     operator, broker = alone(t)
-    settled = pausing("unlink", "orders-0/moved*")
-    moves_up_to(t, operator, broker, (broker.other_disk("orders"), settled))
+    settled = pausing("unlink", "orders-0.*-delete/*")
+    home = broker.disk_of("orders")
+    assert home is not None
+    moves_up_to(t, operator, broker, (home, settled))
     broker.cut_power()
     broker.start()
     assert operator.read("orders") == ["a"]

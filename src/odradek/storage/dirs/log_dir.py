@@ -35,13 +35,12 @@ from odradek.storage.files.dir_files import (
     write_small,
 )
 from odradek.storage.files.failures import Failures
+from odradek.storage.files.move_notes import Moves, read_moves
 from odradek.storage.files.names import (
     CLEAN_SHUTDOWN,
     CORDONED,
-    KEPT_HERE,
     LOCK,
     META_PROPERTIES,
-    MOVED_HERE,
     PARTITION_METADATA,
     Kind,
     parse_log_name,
@@ -81,7 +80,6 @@ class LogDir(DirNewLogs):
         super().__init__(disk, failures)
         self.meta = MetaProperties()
         self.futures: dict[TopicPartition, PartitionLog] = {}
-        self.moved_here: set[TopicPartition] = set()  # of which another dir may hold the old one
         self.is_cordoned = False  # no new log is made here unless somebody asks for it
         self._is_abandoned = False
         self._lock: Lock | None = None
@@ -200,12 +198,10 @@ class LogDir(DirNewLogs):
             checkpointed = self.checkpointed(partition)
         try:
             folder = Folder(self.files, name)
-            log, repair, moved = opener.open(partition, folder, config, checkpointed)
+            log, repair = opener.open(partition, folder, config, checkpointed)
         except CorruptFile as error:
             raise OSError(str(error)) from error  # not a log that may be left out unseen
         (self.logs if name == str(partition) else self.futures)[partition] = log
-        if moved:
-            self.moved_here.add(partition)
         if repair:
             opened.repairs.append(repair)
 
@@ -310,17 +306,13 @@ class LogDir(DirNewLogs):
             self.disk.sync_directory("")
         return True
 
-    def settle_move(self, log: PartitionLog) -> None:
-        """The old one, wherever it was, is out of the way."""
-        if log.partition in self.moved_here:
+    def moves_of(self, log: PartitionLog) -> Moves:
+        """What its moves between dirs have noted."""
+        try:
             with self.failures.touching(self.name):
-                delete_if_there(self.disk, log.folder.path(MOVED_HERE))
-            self.moved_here.discard(log.partition)
-
-    def was_kept(self, partition: TopicPartition) -> bool:
-        """Whether a move of this log elsewhere failed at its end, and it went on here."""
-        with self.failures.touching(self.name):
-            return self.disk.exists(self.logs[partition].folder.path(KEPT_HERE))
+                return read_moves(self.disk, log.folder.name)
+        except CorruptFile as error:
+            raise self.failures.report(self.name, OSError(str(error))) from error
 
     def came_in(self, log: PartitionLog) -> LeaderEpoch:
         """The leader epoch in which it was made while another dir was offline, if it was so."""

@@ -21,6 +21,7 @@ from odradek.storage.dirs.placement import Candidate, choose_dir
 from odradek.storage.errors import LogDirNotFound, LogDirOffline, StorageError
 from odradek.storage.files.checkpoints import MetaProperties
 from odradek.storage.files.failures import Failures
+from odradek.storage.files.move_notes import UNNUMBERED
 from odradek.storage.files.names import Kind, renamed
 from odradek.storage.logs.log import PartitionLog
 
@@ -138,11 +139,11 @@ class LogDirs:
         """Called once all were opened: no partition may have two current logs.
 
         Of two topics: both are contested. Of one topic: one that was made for a new replica while
-        the dir of another was offline is the current one, and the other is set aside. A move that a
-        crash interrupted left two: the one that was kept when it failed is whole, else the one that
-        moved here last; the other goes. So does one that was never written: a disk failed as it was
-        made, and it was made elsewhere. In any other case an operator must choose. A dir that fails
-        meanwhile takes its logs along, and it begins again with the others.
+        the dir of another was offline is the current one, and the other is set aside. Of copies
+        that moves have left the one that served last stays, and the others go. So does one that was
+        never written: a disk failed as it was made, and it was made elsewhere. In any other case an
+        operator must choose. A dir that fails meanwhile takes its logs along, and it begins again
+        with the others.
         """
         dirs = len(self.online)
         try:
@@ -159,17 +160,13 @@ class LogDirs:
             if len(true) > 1:
                 for log_dir in true:
                     log_dir.contested[partition] = log_dir.logs.pop(partition)
-            elif not self.some_failed:
-                true[0].settle_move(true[0].logs[partition])
 
     def _settle_one(self, partition: TopicPartition, holders: list[LogDir]) -> LogDir:
         """Which of these has the log of their topic; the others lose theirs."""
         holders = self._newest(partition, holders)
         if len(holders) == 1:
             return holders[0]
-        moved = [log_dir for log_dir in holders if partition in log_dir.moved_here]
-        kept = [log_dir for log_dir in holders if log_dir.was_kept(partition)]
-        true = kept or moved or _written(holders, partition)
+        true = _served_last(holders, partition) or _written(holders, partition)
         if len(true) != 1:
             where = ", ".join(log_dir.name for log_dir in holders)
             raise StorageError(f"{partition} has more than one log: in {where}")
@@ -331,6 +328,17 @@ class LogDirs:
             log_dir.abandon()
             handled.append(WentOffline(name, error, current, future_only, moves))
         return handled
+
+
+def _served_last(holders: list[LogDir], partition: TopicPartition) -> list[LogDir]:
+    """The one of these copies that served last; none where their notes do not tell."""
+    moves = {it.name: it.moves_of(it.logs[partition]) for it in holders}
+    chains = {it.chain for it in moves.values()}
+    if len(chains) > 1 and chains != {None, UNNUMBERED}:
+        return []
+    last = max(it.number for it in moves.values())
+    found = [it for it in holders if moves[it.name].number == last]
+    return found if len(found) == 1 else []
 
 
 def _by_topic(holders: list[LogDir], partition: TopicPartition) -> list[list[LogDir]]:

@@ -13,9 +13,10 @@ begins at once, and no more than a backlog is under way: a sync of gigabytes at 
 up what others write to that disk.
 
 What a crash leaves: before the target has its name, the current log is the one. Afterwards both
-have it, and a note in the target, durable before, says that it is the newer. If the target fails in
-between, it is unknown whether it has the name; then a note in the current one, durable before it
-takes another append, says that it stays.
+have it, and the higher number in a note of the target, durable before, says that it is the newer.
+Whether it has the name is unknown once it was asked for, and it may get it late. So on every way
+that does not end with the target in its place the current one gets a number above it (`stay`),
+before it takes another append: on the worker that appends, ahead of them.
 
 Invariant: of one partition there is at most one future log, never in the dir of the current one.
 """
@@ -38,19 +39,24 @@ from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import (
     CorruptFile,
+    DiskFull,
     LogDirCordoned,
     LogDirOffline,
     NameTooLongToMove,
     OffsetOutOfRange,
+    OutOfDescriptors,
     StorageError,
 )
-from odradek.storage.files.dir_files import delete_if_there, write_small
 from odradek.storage.files.failures import Failures
+from odradek.storage.files.move_notes import (
+    Note,
+    note_kept,
+    note_leaving,
+    note_moved,
+)
 from odradek.storage.files.names import (
     HIGH_WATERMARKS,
-    KEPT_HERE,
     LOG_START_OFFSETS,
-    MOVED_HERE,
     RECOVERY_POINTS,
     Kind,
     fits_future,
@@ -179,6 +185,8 @@ class Move:
         self._dirs = dirs
         self._rest: DeleteJob | None = None  # of what the current log lost during the swap
         self._came_in = NO_LEADER_EPOCH  # what the current log's note says
+        self._moved = Note("", 0, "")  # what the future log's note is to say
+        self.is_undecided = False  # a note says that it may be replaced, and none how that ended
         self.piece_bytes = PIECE_BYTES_MIN
         self._ahead: Piece | None = None  # read while the one before it is written
 
@@ -318,7 +326,6 @@ class Move:
         yield Step(self.source, discard, lent=(self.current,))
         if self._rest is not None:
             yield Step(self.target, self._rest.run)
-        yield Step(self.target, partial(self.target.settle_move, self.future))
 
     def cancel(self) -> Generator[Step, None, None]:
         """Gives the move up; the current log goes on."""
@@ -358,7 +365,8 @@ class Move:
         """
         self.drop_ahead()
         current, future, target = self.current, self.future, self.target
-        yield Step(self.source, self._forget_kept, is_background=True)
+        self.is_undecided = True
+        yield Step(self.source, self._note_leaving, is_background=True)
         yield from self._cut(now)
         if self._common_end() == future.log_end_offset:
             history = current.epochs.copy()
@@ -386,7 +394,7 @@ class Move:
         with target.failures.touching(target.name):
             if self._came_in != NO_LEADER_EPOCH:
                 put_note(target.disk, folder.name, self._came_in)
-            write_small(target.disk, folder.path(MOVED_HERE), self.source.name.encode())
+            note_moved(target.disk, folder.name, self._moved)
 
     def _take_over(self, now: Timestamp) -> Generator[Step, None, None]:
         """The little that has changed since it was prepared."""
@@ -412,14 +420,16 @@ class Move:
         )
         try:
             yield Step(self.target, rename, lent=(self.future,))
+            self._check_goes_on()
         except StorageError:
-            yield Step(self.source, self._keep)
+            if self.is_undecided and self.is_current:
+                yield Step(self.source, self.stay)
+                self.is_undecided = False
             raise
-        if self.target.futures.pop(self.partition, None) is not self.future:
-            raise StorageError(f"{self.partition} was deleted, or its dir failed, during its move")
+        self.is_undecided = False
+        del self.target.futures[self.partition]
         self.source.logs.pop(self.partition, None)  # not there if its dir has just failed
         self.target.logs[self.partition] = self.future
-        self.target.moved_here.add(self.partition)
         self.future.config = self.current.config
         self.future.unclean = self.current.unclean
         self.future.incarnation = self.current.incarnation
@@ -429,17 +439,37 @@ class Move:
         if self.current.log_start_offset > self.future.log_start_offset:  # DeleteRecords meanwhile
             self._rest = DeleteJob(self.future, self.current.log_start_offset)
 
-    def _forget_kept(self) -> None:
-        """What an earlier move left is no longer true; what a new log's note says stays so."""
-        self._came_in = self.source.came_in(self.current)
-        with self.source.failures.touching(self.source.name):
-            if delete_if_there(self.source.disk, self.current.folder.path(KEPT_HERE)):
-                self.source.disk.sync_directory(self.current.folder.name)
+    def _note_leaving(self) -> None:
+        """The numbers of both logs, above all that this one has had; see `move_notes`."""
+        source, folder = self.source, self.current.folder
+        self._came_in = source.came_in(self.current)
+        before = source.moves_of(self.current)
+        chain = self._dirs.unique() if before.chain is None else before.chain
+        self._moved = Note(chain, before.number_max + 1, source.name)
+        with source.failures.touching(source.name):
+            leaving = Note(chain, before.number_max + 2, self.target.name)
+            note_leaving(source.disk, folder.name, leaving)
 
-    def _keep(self) -> None:
-        """Before the current log takes another append: the target may have got its name."""
-        with self.source.failures.touching(self.source.name):
-            write_small(self.source.disk, self.current.folder.path(KEPT_HERE), b"")
+    def _check_goes_on(self) -> None:
+        """Whether the future log may take its place, now that it has the name."""
+        if self.target.futures.get(self.partition) is not self.future:
+            raise StorageError(f"{self.partition}: its move was given up, or its dir failed")
+        if not self.is_undecided:
+            raise StorageError(f"{self.partition}: its log went on where it was")
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the log that was to be moved is served: not deleted, and its dir is online."""
+        return self.source.logs.get(self.partition) is self.current
+
+    def stay(self) -> None:
+        """Before the current log takes another append: the target may have its name, or get it."""
+        source = self.source
+        try:
+            with source.failures.touching(source.name):
+                note_kept(source.disk, self.current.folder.name)
+        except (DiskFull, OutOfDescriptors) as error:  # without the note nothing may be appended
+            raise source.failures.report(source.name, OSError(str(error))) from error
 
 
 def begin_move(

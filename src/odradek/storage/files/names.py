@@ -44,7 +44,10 @@ MOVED_HERE: Final = "moved-here"
 """Ours, within a partition's directory: it has just taken the place of one in another log dir."""
 
 KEPT_HERE: Final = "kept-here"
-"""Ours, likewise: a move away from here failed at its end, and this log went on."""
+"""Ours, likewise: a move away from here did not succeed, and this log went on."""
+
+MOVING_AWAY: Final = "moving-away"
+"""Ours, likewise: one in another log dir is about to take the place of this one, or has done it."""
 
 NEW_HERE: Final = "new-here"
 """Ours, likewise: it was made for a new replica while another log dir was offline."""

@@ -27,7 +27,6 @@ from odradek.storage.files.names import (
     EPOCH_CHECKPOINT,
     INDEX,
     LOG,
-    MOVED_HERE,
     PARTITION_METADATA,
     SNAPSHOT,
     TIME_INDEX,
@@ -98,7 +97,6 @@ class Loaded(NamedTuple):
 
     log: PartitionLog
     repair: Repair
-    moved_here: bool  # it has just taken the place of one in another log dir
 
 
 def _no_note() -> None:
@@ -127,7 +125,7 @@ class LogOpener:
         loading = _Loading(self, log, checkpointed)
         with self.failures.touching(folder.disk.name):
             loading.load()
-        return Loaded(log, loading.repair, loading.moved_here)
+        return Loaded(log, loading.repair)
 
     def begin(self, partition: TopicPartition, folder: Folder, config: LogConfig) -> PartitionLog:
         """An empty log in a directory without files; the caller makes it durable."""
@@ -154,7 +152,6 @@ class _Loading:
         self.before_cut = opener.before_cut
         self.end = Offset(0)
         self.check_point = checkpointed.recovery_point  # from where on the log is checked
-        self.moved_here = False
         self.indexed = True  # whether every segment has the indexes that it needs
         self.checked_from: Offset | None = None  # below it, what was noted of the records holds
         self.epochs_seen: list[EpochStart] = []  # in the batches from there on
@@ -165,7 +162,6 @@ class _Loading:
         """Brings the log to life."""
         names = delete_orphans(self.folder, settle(self.folder))
         files = [file for file in map(parse_segment_file, names) if file is not None]
-        self.moved_here = MOVED_HERE in names
         self._find_segments(files)
         if self.clean:
             self._trust()

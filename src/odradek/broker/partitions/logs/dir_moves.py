@@ -57,6 +57,22 @@ class Roles(Protocol):
         ...
 
 
+class _Staying:
+    """A job for the worker of a log's dir: a move has ended, and the log is where it was."""
+
+    def __init__(self, move: Move) -> None:
+        self._move = move
+
+    def run(self) -> None:
+        """On the worker."""
+        self._move.stay()
+
+    def done(self, error: Exception | None) -> None:
+        """On the loop. A disk that cannot note it has failed, and serves nothing from now on."""
+        if error is not None:
+            log.error("move.not_noted", partition=str(self._move.partition), error=str(error))
+
+
 class DirMoves:
     """All moves of a broker."""
 
@@ -250,8 +266,11 @@ class DirMoves:
     # The swap
 
     async def _swap(self, move: Move) -> None:
-        await self._carry_out(move.prepare(self._clock.wall()), move.current)
-        await self._lanes[move.source.name].result(partial(self._take_place, move))
+        try:
+            await self._carry_out(move.prepare(self._clock.wall()), move.current)
+            await self._lanes[move.source.name].result(partial(self._take_place, move))
+        finally:
+            self._decide(move)
         if self._logs.dirs.get(move.partition) is move.future:
             try:
                 await self._carry_out(move.tidy(), None)
@@ -289,9 +308,20 @@ class DirMoves:
     def _release(self, move: Move) -> None:
         """What has waited for the swap goes on, wherever the log is now."""
         if self._swapping.pop(move.partition, None) is not None:
+            self._decide(move)
             move.current.is_held = False
             self._logs.appends[move.source.name].release(move.current)
             self._roles.release(move.partition)
+
+    def _decide(self, move: Move) -> None:
+        """If the current log stays, its note is the worker's next job: ahead of all appends.
+
+        Whichever way the swap was left: an error, a limit of time, the end of the broker.
+        """
+        if move.is_undecided:
+            move.is_undecided = False  # a rename that ends now changes nothing any more
+            if move.is_current:
+                self._logs.workers[move.source.name].submit(_Staying(move))
 
     async def _carry_out(
         self,
