@@ -101,6 +101,7 @@ class LogMaintenance:
         """The rounds in this dir begin."""
         rounds = (
             _Round(self._flush, FLUSH_ROUND),
+            _Round(self._name_synced, FLUSH_ROUND),
             _Round(self._retain, log_rows.LOG_RETENTION_CHECK_INTERVAL_MS),
             _Round(self._note_recovery_points, log_rows.LOG_FLUSH_OFFSET_CHECKPOINT_INTERVAL_MS),
             _Round(self._note_starts, log_rows.LOG_FLUSH_START_OFFSET_CHECKPOINT_INTERVAL_MS),
@@ -158,6 +159,18 @@ class LogMaintenance:
             elif found.config.flush_ms is None or found.recovery_point == found.log_end_offset:
                 del active[found]
                 await self._do(log_dir, RestJob(found))
+
+    async def _name_synced(self, log_dir: LogDir) -> None:
+        """Of which logs nothing is lost with the page cache, where topics want it otherwise now."""
+        misnamed = log_dir.misnamed()
+        for found in misnamed:
+            wants = found.config.flush_before_ack and not found.is_durable
+            if wants and _is_at_home(found, log_dir):
+                await self._do(log_dir, FlushJob(found, self._clock.wall()))
+        naming = log_dir.naming([found for found in misnamed if _is_at_home(found, log_dir)])
+        if not naming.is_idle:
+            await off_loop(self._worker(log_dir), naming.run)
+            naming.publish()
 
     async def _do(self, log_dir: LogDir, job: FlushJob | RestJob) -> None:
         """A log that was written to meanwhile is not put to rest; if it is lent nothing counts."""

@@ -460,7 +460,8 @@ class ReplicaManager:
 
     def on_topic_settings(self, name: str | None) -> None:
         """Something was changed for this topic; None: for all."""
-        self._factory.on_topic_settings(name, self.dirs, self._hosted.all_leading())
+        logs = (found for log_dir in self.dirs.online for found in log_dir.all_logs)
+        self._factory.on_topic_settings(name, logs, self._hosted.all_leading())
 
     def look_at_failures(self) -> None:
         """Takes the dirs, and the single logs, out of service that failed since the last call."""

@@ -71,6 +71,7 @@ class DirNewLogs(DirUncleanLogs):
         """
         names = {new.partition for new in wanted}
         self.forget_checkpoints(names)
+        self.forget_synced(names)
         made_anew = {
             new.partition: Unclean(Reason.MADE_ANEW)
             for new in wanted

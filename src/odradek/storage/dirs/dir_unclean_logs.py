@@ -11,7 +11,7 @@ from odradek.model.ids import TopicPartition
 from odradek.model.positions import FIRST_INCARNATION, Incarnation
 from odradek.model.units import Timestamp
 from odradek.ports import Disk
-from odradek.storage.dirs.dir_checkpoints import DirCheckpoints
+from odradek.storage.dirs.dir_synced_logs import DirSyncedLogs
 from odradek.storage.errors import CorruptFile
 from odradek.storage.files.dir_files import delete_if_there, read_small, write_small
 from odradek.storage.files.failures import Failures
@@ -38,7 +38,7 @@ class Learnt(NamedTuple):
 Known = Mapping[TopicPartition, Learnt]
 
 
-class DirUncleanLogs(DirCheckpoints):
+class DirUncleanLogs(DirSyncedLogs):
     """Those of one dir."""
 
     def __init__(self, disk: Disk, failures: Failures) -> None:
@@ -153,7 +153,7 @@ class DirUncleanLogs(DirCheckpoints):
 
     def _unflushed(self) -> dict[TopicPartition, Unclean]:
         """Logs whose end may have been in a page cache that is gone."""
-        logs = (partition for partition, it in self.logs.items() if not it.config.flush_before_ack)
+        logs = (partition for partition in self.logs if not self.is_named(partition))
         return dict.fromkeys(logs, Unclean(Reason.MACHINE_WENT_DOWN))
 
     def _note_recovering(self) -> None:

@@ -165,6 +165,7 @@ class LogDir(DirNewLogs):
                 opened.notes.append("no log here is known to be whole: none says where it starts")
                 found_unclean = None
             self._read_served_without()
+            self._read_synced(opened.notes)
             boot, last_boot = self.disk.boot(), self._last_boot()
             opened.is_new = not last_boot
             cache_is_lost = not opened.clean and last_boot != boot
@@ -181,6 +182,7 @@ class LogDir(DirNewLogs):
                 else:
                     self._open(opener, partition, name, config_of(partition.topic), opened)
             self._settle_unclean(found_unclean, self._unflushed() if cache_is_lost else {}, now)
+            self._settle_synced()
             if last_boot != boot:
                 write_small(self.disk, BOOT, boot.encode())
         return opened
@@ -343,6 +345,7 @@ class ClosingJob(NamedTuple):
             for log in sound:
                 close(log, self.now)
             checkpoint_of(log_dir, self.named).run()
+            log_dir.forget_all_synced()
             if len(sound) == len(self.logs):
                 data = encode_clean_shutdown(self.broker_epoch)
                 write_small(log_dir.disk, CLEAN_SHUTDOWN, data)

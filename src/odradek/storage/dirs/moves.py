@@ -148,7 +148,7 @@ class Piece:
         """Checks the batches, and gives them their place in the future log."""
         if self.data:
             self._future.append_replica(self.data, self._now)
-            self.write = self._future.take_job()
+            self.write = self._future.take_job(may_wait=True)
 
 
 def _end_of_batches(data: bytes, place: Place) -> int:
@@ -313,8 +313,8 @@ class Move:
                 if future.log_end_offset == before and not self.is_caught_up:
                     raise StorageError(f"{self.partition}: the future log cannot catch up")
             self.drop_ahead()
-            yield from self._take_over(now)
-            yield from self._take_name()
+            lasts = yield from self._take_over(now)
+            yield from self._take_name(now, is_durable=lasts)
             on_taken()
         finally:
             self.target.arriving.pop(self.partition, None)
@@ -396,11 +396,13 @@ class Move:
                 put_note(target.disk, folder.name, self._came_in)
             note_moved(target.disk, folder.name, self._moved)
 
-    def _take_over(self, now: Timestamp) -> Generator[Step, None, None]:
-        """The little that has changed since it was prepared."""
+    def _take_over(self, now: Timestamp) -> Generator[Step, None, bool]:
+        """The little that has changed since it was prepared; whether it was made to last."""
         current, future, target = self.current, self.future, self.target
         future.take_history(current.epochs)
-        if future.config.flush_before_ack or future.recovery_point < current.recovery_point:
+        lasts = self._is_to_last
+        future.is_synced = current.is_synced
+        if lasts or future.recovery_point < current.recovery_point:
             yield from self.flush(now)
         yield from self._adjust()
         future.unclean, future.incarnation = current.unclean, current.incarnation
@@ -408,18 +410,29 @@ class Move:
         if not target.speaks_of(future, cleaned):
             yield Step(target, partial(target.take_over, future, cleaned))
         yield Step(target, partial(target.note_unclean, future))
+        known = {self.partition}
+        named, others = (known, ()) if future.is_synced else ((), known)
+        yield Step(target, partial(target.name_synced, named, others))
+        return lasts
 
-    def _take_name(self) -> Generator[Step, None, None]:
+    @property
+    def _is_to_last(self) -> bool:
+        """Whether what is acknowledged of the log is durable: settings change at any moment."""
+        return self.current.config.flush_before_ack or self.current.is_synced
+
+    def _take_name(self, now: Timestamp, *, is_durable: bool) -> Generator[Step, None, None]:
         """All that is known of producers comes along: the copy does not tell all of it.
 
         Not of those whose records were deleted, nor who waits to be confirmed.
         """
-        is_durable = self.future.config.flush_before_ack
         rename = partial(
             self.target.rename_log, self.future, str(self.partition), is_durable=is_durable
         )
         try:
             yield Step(self.target, rename, lent=(self.future,))
+            if self._is_to_last and not is_durable:  # since a moment ago
+                yield from self.flush(now)
+                yield Step(self.target, self.target.sync_names)
             self._check_goes_on()
         except StorageError:
             if self.is_undecided and self.is_current:
@@ -507,4 +520,5 @@ def begin_move(
         yield Step(target_dir, discard, lent=(made[0],))
         raise StorageError(f"{partition} was deleted, or its dir failed, as its move began")
     target_dir.futures[partition] = made[0]
+    made[0].config = current.config  # it may have changed meanwhile
     return Move(dirs, partition)

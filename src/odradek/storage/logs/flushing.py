@@ -132,7 +132,7 @@ def _sync_each(jobs: list[WriteJob]) -> None:
     synced: set[int] = set()
     for job in reversed(jobs):
         segments = {id(piece.segment) for piece in job.pieces}
-        if segments - synced or any(piece.is_new for piece in job.pieces):
+        if segments - synced or job.names_segments:
             job.sync()
             synced |= segments
 

@@ -175,6 +175,7 @@ class _Loading:
         log.log_start_offset = max(log.log_start_offset, log.segments[0].base_offset)
         log.log_end_offset = self.end
         log.recovery_point = min(self.checkpointed.recovery_point, self.end)
+        log.unsynced_end = self.end  # unless it is synced below, or was before
         log.flushed_at = self.now
         log.on_high_watermark(min(self.checkpointed.high_watermark, self.end))
         self._load_epochs(names)

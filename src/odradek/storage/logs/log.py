@@ -95,9 +95,11 @@ class PartitionLog(ReadableLog):
         "incarnation",
         "is_given_up",
         "is_held",
+        "is_synced",
         "saved_epochs",
         "topic_id",
         "unclean",
+        "unsynced_end",
     )
 
     def __init__(
@@ -112,6 +114,8 @@ class PartitionLog(ReadableLog):
         self.unclean: Unclean | None = None  # it may lack records that it held; None: it is whole
         self.incarnation = FIRST_INCARNATION  # another one since it lost any
         self.is_held = False  # about to be served from another dir: what is decided waits
+        self.is_synced = False  # its dir may say so durably: each append is synced
+        self.unsynced_end = Offset(0)  # of what was last written without a sync of its own
         self.is_given_up = False  # a job on it failed in a way that no code foresees
         self.broken = False  # a write failed, and those behind it must fail too
         self.closed_end = NO_OFFSET  # ending here, its files lack nothing that closing adds
@@ -141,6 +145,12 @@ class PartitionLog(ReadableLog):
     def is_settled(self) -> bool:
         """Whether nothing is on its way to the disk."""
         return not self._in_flight
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether all that was written is on the device, if what comes is synced at once."""
+        end = min(self.unsynced_end, self.log_end_offset) if self.is_idle else self.unsynced_end
+        return self.recovery_point >= end
 
     @property
     def next_offset(self) -> Offset:
@@ -445,12 +455,19 @@ class PartitionLog(ReadableLog):
 
     # Writing
 
-    def take_job(self) -> WriteJob | None:
-        """What this turn decided, to be run and then published; None if that is nothing."""
+    def take_job(self, *, may_wait: bool = False) -> WriteJob | None:
+        """What this turn decided, to be run and then published; None if that is nothing.
+
+        A copy that nobody is served from is synced later (`may_wait`). In others each append is
+        synced once its dir names the log, also where the job was begun before.
+        """
         job = self._job
         if job is not None:
             self._job = None
             job.end_offset = self._next_offset
+            job.wants_sync = (job.wants_sync or self.is_synced) and not may_wait
+            if not job.wants_sync:
+                self.unsynced_end = job.end_offset
             job.epochs = self._next_epochs
             self._in_flight += 1
             if self._cold:

@@ -164,6 +164,11 @@ class WriteJob:
             self.log.broken = True
             raise
 
+    @property
+    def names_segments(self) -> bool:
+        """Whether a segment gets its first bytes: one that was begun before need not be durable."""
+        return any(not piece.position for piece in self.pieces)
+
     def sync(self) -> None:
         """Makes what was written durable. On the disk's thread.
 
@@ -176,7 +181,7 @@ class WriteJob:
                 piece.segment.file.sync()
         with log.failures.touching(disk.name):
             is_new_epoch = save_epochs(log, self.epochs.entries)
-        if is_new_epoch or any(piece.is_new for piece in self.pieces):
+        if is_new_epoch or self.names_segments:
             with log.failures.syncing(disk.name):
                 disk.sync_directory(log.folder.name)
 

@@ -237,6 +237,8 @@ class LocalLogs:
                 few = missing[start : start + MADE_AT_ONCE]
                 make = partial(log_dir.create_all, few, self._clock.wall())
                 made = await off_loop(self.workers[name], make)
+                for found in made:
+                    found.config = self.config_of(found.partition.topic)  # it may have changed
                 log_dir.logs |= {found.partition: found for found in made}
                 for new in few:
                     self.dirs.preferred.pop(new.partition, None)

@@ -30,9 +30,9 @@ def _same(
     return {it: known[it] for it in partitions if it in known}
 
 
-def _as_new(move: Move) -> Generator[Step, None, None]:
+def _as_new(move: Move, now: Timestamp, *, is_durable: bool) -> Generator[Step, None, None]:
     """What lies elsewhere now has not lost anything, whatever is known of it."""
-    yield from _take_name(move)
+    yield from _take_name(move, now, is_durable=is_durable)
     move.future.unclean, move.future.incarnation = None, FIRST_INCARNATION
 
 
