@@ -9,6 +9,7 @@ import pytest
 
 from odradek.client.admin import admin
 from odradek.model.ids import BrokerId, TopicPartition
+from odradek.model.positions import FIRST_INCARNATION
 from odradek.sim.doors.disk_faults import Fault
 from odradek.sim.doors.loop import SECOND
 from odradek.sim.scenarios.cluster import ClusterScenario, NumberedBroker, staged
@@ -166,3 +167,57 @@ def test_a_second_move_ends_before_the_first_has_put_its_old_log_away() -> None:
         again(t, broker, "kill", home)
         assert shop.read("orders") == ALL
         assert broker.disk_of("orders") == second
+
+
+def served_by_a_target_that_fails(t: ClusterScenario, shop: Operator) -> str:
+    """The old log is not put away when the broker stops; the dir that has the newer one."""
+    broker = t.broker(1)
+    shop.make("orders", 1, 1)
+    _, target = swapping(t, shop, slow_rename("orders-0.*-future"))
+    names = frozenset({"sync_directory"})
+    broker.machine.disk(target).faults.rows[:0] = [
+        Fault(0, names, "", times=99, pause=3 * SECOND),
+        Fault(errno.EIO, names, "", times=99),
+    ]
+    t.run(seconds=1.2)
+    assert broker.disk_of("orders") == target
+    produced(shop, NEXT)
+    t.run(seconds=10)
+    broker.stop()
+    broker.machine.disk(target).faults.rows.clear()
+    return target
+
+
+@staged(brokers=1, settings=ALONE)
+def test_the_target_fails_before_the_old_log_is_put_away(t: ClusterScenario) -> None:
+    """While its disk is away the old log is not served: its offsets would be given again."""
+    shop, broker = t.operator(), t.broker(1)
+    target = served_by_a_target_that_fails(t, shop)
+    broker.fail_disk(target)
+    broker.start()
+    t.run(seconds=5)
+    assert broker.log("orders") is None
+    broker.stop()
+    broker.repair_disk(target)
+    broker.start()
+    t.run(seconds=3)
+    assert shop.read("orders") == ALL
+    assert broker.disk_of("orders") == target
+
+
+@staged(brokers=1, settings=ALONE)
+def test_the_target_is_lost_before_the_old_log_is_put_away(t: ClusterScenario) -> None:
+    """The old log is all that is left, and it is known that it may lack records."""
+    shop, broker = t.operator(), t.broker(1)
+    target = served_by_a_target_that_fails(t, shop)
+    broker.fail_disk(target)
+    broker.start()
+    t.run(seconds=5)
+    broker.stop()
+    broker.exchange_disk(target)
+    broker.start()
+    t.run(seconds=3)
+    found = broker.log("orders")
+    assert found is not None
+    assert found.incarnation != FIRST_INCARNATION
+    assert shop.read("orders") == list("abc")

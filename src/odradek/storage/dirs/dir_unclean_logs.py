@@ -15,6 +15,7 @@ from odradek.storage.dirs.dir_synced_logs import DirSyncedLogs
 from odradek.storage.errors import CorruptFile
 from odradek.storage.files.dir_files import delete_if_there, read_small, write_small
 from odradek.storage.files.failures import Failures
+from odradek.storage.files.move_notes import note_kept
 from odradek.storage.files.unclean_logs import (
     BOOT,
     SERVED_WITHOUT,
@@ -45,6 +46,7 @@ class DirUncleanLogs(DirSyncedLogs):
         super().__init__(disk, failures)
         self._unclean = UncleanLogs({})  # what its file says; the disk's thread changes it
         self._served_without: frozenset[str] = frozenset()  # likewise
+        self.leaving: dict[TopicPartition, str] = {}  # where a log that served later may be
 
     def clear_unclean(self, partitions: Collection[TopicPartition]) -> None:
         """They have all records again, or no other replica has them: the broker says so."""
@@ -58,6 +60,30 @@ class DirUncleanLogs(DirSyncedLogs):
         """What their incarnations are once they have lost something: none was so before."""
         known = self._unclean.incarnations
         return {it: Incarnation(max(now, known.get(it, 0) + 1)) for it in partitions}
+
+    def settle_leaving(
+        self,
+        here: Collection[TopicPartition],
+        were_open: Collection[str],
+        now: Timestamp,
+    ) -> Known:
+        """What is known of logs that a move may have replaced; once at a start. `learn` follows.
+
+        If the other dir is here, and has no such log, the move did not end. Where its disk was
+        replaced, or it was dropped from the settings, they may lack what came later.
+        """
+        leaving = {p: self.leaving[p] for p in self.leaving.keys() & {*here}}
+        gone = {p for p, it in leaving.items() if it not in were_open}
+        gone = {p for p in gone if p not in self._unclean.logs or self._unclean.logs[p].is_doubt}
+        logs = dict(self._unclean.logs) | all_unknown(gone)
+        anew = self.begun_anew(gone, now)
+        incarnations = {**self._unclean.incarnations, **anew}
+        with self.failures.touching(self.name):
+            self._write_unclean(self._unclean._replace(logs=logs, incarnations=incarnations))
+            for partition in leaving:
+                note_kept(self.disk, str(partition))
+                del self.leaving[partition]
+        return {it: Learnt(logs[it], anew[it]) for it in gone}
 
     def doubt(self, offline: frozenset[str], partitions: Collection[TopicPartition]) -> Known:
         """Those of its logs of which these dirs may have a newer one, and what else was known.

@@ -200,10 +200,13 @@ class LogDir(DirNewLogs):
             checkpointed = self.checkpointed(partition)
         try:
             folder = Folder(self.files, name)
-            log, repair = opener.open(partition, folder, config, checkpointed)
+            log, repair, is_leaving = opener.open(partition, folder, config, checkpointed)
+            leaving = read_moves(self.disk, name).leaving if is_leaving else None
         except CorruptFile as error:
             raise OSError(str(error)) from error  # not a log that may be left out unseen
         (self.logs if name == str(partition) else self.futures)[partition] = log
+        if leaving is not None and name == str(partition):
+            self.leaving[partition] = leaving.other
         if repair:
             opened.repairs.append(repair)
 

@@ -27,6 +27,7 @@ from odradek.storage.files.names import (
     EPOCH_CHECKPOINT,
     INDEX,
     LOG,
+    MOVING_AWAY,
     PARTITION_METADATA,
     SNAPSHOT,
     TIME_INDEX,
@@ -97,6 +98,7 @@ class Loaded(NamedTuple):
 
     log: PartitionLog
     repair: Repair
+    is_leaving: bool  # a move to another log dir may have replaced it
 
 
 def _no_note() -> None:
@@ -125,7 +127,7 @@ class LogOpener:
         loading = _Loading(self, log, checkpointed)
         with self.failures.touching(folder.disk.name):
             loading.load()
-        return Loaded(log, loading.repair)
+        return Loaded(log, loading.repair, loading.is_leaving)
 
     def begin(self, partition: TopicPartition, folder: Folder, config: LogConfig) -> PartitionLog:
         """An empty log in a directory without files; the caller makes it durable."""
@@ -152,6 +154,7 @@ class _Loading:
         self.before_cut = opener.before_cut
         self.end = Offset(0)
         self.check_point = checkpointed.recovery_point  # from where on the log is checked
+        self.is_leaving = False
         self.indexed = True  # whether every segment has the indexes that it needs
         self.checked_from: Offset | None = None  # below it, what was noted of the records holds
         self.epochs_seen: list[EpochStart] = []  # in the batches from there on
@@ -162,6 +165,7 @@ class _Loading:
         """Brings the log to life."""
         names = delete_orphans(self.folder, settle(self.folder))
         files = [file for file in map(parse_segment_file, names) if file is not None]
+        self.is_leaving = MOVING_AWAY in names
         self._find_segments(files)
         if self.clean:
             self._trust()

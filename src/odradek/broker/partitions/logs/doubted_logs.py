@@ -29,8 +29,9 @@ async def doubt(
 ) -> None:
     """Once all that can be were opened: begins or ends doubts."""
     offline = dirs.offline
+    were_open = {name for name, found in opened.items() if not found.is_new}
+    await _settle_leaving(dirs, workers, were_open, now)
     if not offline:
-        were_open = {name for name, found in opened.items() if not found.is_new}
         await _end_doubts(dirs, workers, were_open, now)
         return
     for log_dir in dirs.online:
@@ -43,6 +44,29 @@ async def doubt(
         log_dir.learn(known)
         if known:
             log.warning("logs.may_be_older", log_dir=log_dir.name, offline=sorted(offline))
+
+
+async def _settle_leaving(
+    dirs: LogDirs, workers: Workers, were_open: Collection[str], now: Timestamp
+) -> None:
+    """Logs that a move between dirs may have replaced just before the end.
+
+    While the dir of that move is offline they are not served: they count as being there.
+    """
+    for log_dir in dirs.online:
+        away = [p for p, it in log_dir.leaving.items() if it in dirs.offline and p in log_dir.logs]
+        for partition in away:
+            del log_dir.logs[partition]
+        if away:
+            log.warning("logs.may_have_moved", log_dir=log_dir.name, count=len(away))
+        try:
+            here = tuple(log_dir.logs)
+            settle = partial(log_dir.settle_leaving, here, were_open, now)
+            known = await off_loop(workers[log_dir.name], settle)
+        except StorageError as error:
+            _not_noted(log_dir.name, error)
+            continue
+        log_dir.learn(known)
 
 
 async def note_offline(
