@@ -41,6 +41,8 @@ def test_health_names_a_dead_broker_and_heals(t: ClusterScenario) -> None:
     (problem,) = found["problems"]
     assert problem == {
         "cause": f"broker {dead} is not registered",
+        "kind": "other",
+        "brokers": [],
         "effects": {"out of sync": {"orders": [0]}},
     }
     t.broker(dead).start()

@@ -253,7 +253,7 @@ def _kind(problem: Mapping[str, Any]) -> CauseKind:
 def _concluded(answer: MetadataResponse, moves: Mapping[TopicPartition, Ongoing]) -> list[Sick]:
     """Partitions without a leader, and with replicas out of sync that are not being added."""
     alive = {broker.node_id for broker in answer.brokers}
-    found: dict[Sick, dict[str, list[int]]] = {}
+    found: dict[str, tuple[Sick, dict[str, list[int]]]] = {}
     for topic in sorted(answer.topics, key=lambda it: it.name or ""):
         for row in sorted(topic.partitions, key=lambda it: it.partition_index):
             move = moves.get(TopicPartition(topic.name or "", row.partition_index), NOTHING_MOVES)
@@ -261,9 +261,10 @@ def _concluded(answer: MetadataResponse, moves: Mapping[TopicPartition, Ongoing]
             missing = [it for it in row.replica_nodes if it not in there]
             might_lead = row.isr_nodes or row.replica_nodes
             for broker in might_lead if row.leader_id < 0 else missing:
-                where = found.setdefault(_state(broker, row, alive), {})
+                sick = _state(broker, row, alive)
+                _, where = found.setdefault(f"{sick.problem}: {sick.cause}", (sick, {}))
                 where.setdefault(topic.name or "", []).append(row.partition_index)
-    return [it._replace(partitions=where) for it, where in found.items()]
+    return [sick._replace(partitions=where) for sick, where in found.values()]
 
 
 def _state(broker: int, row: MetadataResponsePartition, alive: set[int]) -> Sick:
