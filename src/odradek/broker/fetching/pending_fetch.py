@@ -411,9 +411,10 @@ class Fetch:
             slices.begin(self._answer_in_slices(iter(rows)), lambda: client.is_over)
             return
         response = FetchResponse(session_id=self._session.id)
-        topics: Topics = {}
-        self._add(rows, topics, response)
-        response.responses = list(topics.values())
+        if self._found.rows:
+            topics: Topics = {}
+            self._add(rows, topics, response)
+            response.responses = list(topics.values())
         self._stop()
         self._pending.answer(response)
 
@@ -443,11 +444,9 @@ class Fetch:
             if one.size and slot in session.ready:
                 session.served(slot)
             key = slot.topic_id if session.by_id else slot.name
-            topic = topics.get(key)
-            if topic is None:
-                topic = FetchableTopicResponse(slot.name, slot.topic_id, [])
-                topics[key] = topic
-            topic.partitions.append(row)  # type: ignore[attr-defined]  # made here, as a list
+            if key not in topics:
+                topics[key] = FetchableTopicResponse(slot.name, slot.topic_id, [])
+            topics[key].partitions.append(row)  # type: ignore[attr-defined]  # made here, as a list
             self._count(one)
             if row.error_code in MOVED and self._pending.version >= LEADERS_SINCE:
                 name_leader(self._fetches.deps.cluster.image, one, moved)

@@ -155,9 +155,7 @@ class PendingRequest:
         self.chunks: list[Chunk] | None = None  # the answer, once it is there
         self.slices: Slices | None = None  # where its answer is encoded, if it is a large request
         self.request: Request | None = None  # a large one, until it is answered
-        self.rewrite: Callable[[Response], Steps[None]] | None = (
-            None  # the answer, for an old client
-        )
+        self.rewrite: Callable[[Response], Steps[None]] | None = None  # for an old client
         self.beside: Callable[[Response], None] | None = None  # adds what was refused
         self.tells: Callable[[Response], Steps[None]] | None = None  # an audit
         self.on_gone: Callable[[], None] | None = None  # the client has disconnected
