@@ -14,6 +14,7 @@ LISTENER: Final = re.compile(r"`(\w+)\.(\w+)`")
 TABLE: Final = tree.ROOT / "src/odradek/broker/listeners.py"
 ELSEWHERE: Final = {
     "self.dirs.failures.on_failed": "one of the broker's threads may tell, from `open` to `close`",
+    "replica.watchers": "a leader that lacks records is whole once it has committed behind them",
     "led.watchers": "a coordinator hears of its own partitions, as long as they are led",
 }
 """Lists that others fill, while the broker runs."""
