@@ -10,7 +10,6 @@ from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes, Timestamp
 from odradek.runtime.doors.disk import SystemDisk
 from odradek.storage.compacting.compaction import Compaction, cleanable
-from odradek.storage.dirs.dir_checkpoints import CheckpointJob
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.logs.closing import close
 from odradek.storage.settings import LogConfig
@@ -66,8 +65,8 @@ def test_kafkas_tool_finds_nothing_to_complain_of(
     t = written(tmp_path)
     if compacted:
         t.flush()
-        checkpoint = CheckpointJob(LogDir(t.disk, t.failures), {}, {}, {})
-        work = Compaction(checkpoint, t.log, cleanable(t.log, Offset(0), t.now), t.now)
+        log_dir = LogDir(t.disk, t.failures)
+        work = Compaction(log_dir, t.log, cleanable(t.log, Offset(0), t.now), t.now)
         for _ in work.steps():
             pass
         work.publish()

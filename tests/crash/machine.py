@@ -156,7 +156,7 @@ class Machine:
         for promised in (self.durable, self.volatile):
             for gone in [o for o in promised if o < found.end and o not in newest]:
                 del promised[gone]
-        work = Compaction(self.log_dir.checkpoint(), self.log, found, self.now)
+        work = Compaction(self.log_dir, self.log, found, self.now)
         for _ in work.steps():
             pass
         work.publish()

@@ -14,7 +14,6 @@ from hypothesis.stateful import (
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes, Millis, Timestamp
 from odradek.storage.compacting.compaction import Compaction, cleanable
-from odradek.storage.dirs.dir_checkpoints import CheckpointJob
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.errors import OffsetOutOfRange
 from odradek.storage.logs.retention import DeleteJob
@@ -161,8 +160,8 @@ class LogAgainstDict(RuleBasedStateMachine):
         t.commit()
         t.flush()
         found = cleanable(t.log, self.cleaned, t.now)
-        checkpoint = CheckpointJob(LogDir(t.disk, t.failures), {}, {}, {})
-        work = Compaction(checkpoint, t.log, found, t.now)
+        log_dir = LogDir(t.disk, t.failures)
+        work = Compaction(log_dir, t.log, found, t.now)
         for _ in work.steps():
             pass
         work.publish()

@@ -127,7 +127,7 @@ def test_no_compaction_begins_in_a_log_that_is_about_to_be_cut() -> None:
                     await replicas.logs.truncate(found, found.log_end_offset)
             for task in running:
                 task.cancel()
-        assert [it for it in events if it["event"] == "log.compacted"]
+        assert [it for it in events if it["event"] == "log.compaction_cancelled"]
         for worker in replicas.logs.workers.values():
             assert isinstance(worker, SimulatedWorker)
             worker.go_on()
@@ -139,6 +139,39 @@ def test_no_compaction_begins_in_a_log_that_is_about_to_be_cut() -> None:
         "min.cleanable.dirty.ratio": "0.01",
     }
     with Ground({**SOON, "log.cleaner.backoff.ms": "1"}, orders=compacted) as ground:
+        ground.live(talk)
+
+
+def test_a_compaction_that_was_cancelled_is_not_noted() -> None:
+    """Else the old value would stay for ever, while its tombstone goes: a deleted key came back."""
+
+    async def talk(replicas: ReplicaManager) -> None:
+        await replicas.apply_leader_and_isr([word()])
+        found = replicas.led(ORDERS).log
+        appender = Appender(replicas.led(ORDERS))
+        async with asyncio.TaskGroup() as tasks:
+            running = LogMaintenance(replicas, ground.settings, ground.machine.clock, tasks).start()
+            with capture_logs() as events:
+                for _ in range(6):
+                    appender.append(keyed("same", "a" * 300))
+                    await asyncio.sleep(0.01)
+                while found not in replicas.logs.compactions:  # noqa: ASYNC110 - no event tells
+                    await asyncio.sleep(0.001)
+                await replicas.logs.truncate(found, found.log_end_offset)
+                await asyncio.sleep(0)
+            for task in running:
+                task.cancel()
+        assert [it for it in events if it["event"] == "log.compaction_cancelled"]
+        assert replicas.dirs.named(found.folder.disk.name).cleaner_offsets == {}
+
+    compacted = {
+        "cleanup.policy": "compact",
+        "segment.bytes": "500",
+        "flush.messages": "1",
+        "min.cleanable.dirty.ratio": "0.01",
+    }
+    slowly = {"log.cleaner.backoff.ms": "1", "log.cleaner.io.max.bytes.per.second": "1000"}
+    with Ground({**SOON, **slowly}, orders=compacted) as ground:
         ground.live(talk)
 
 

@@ -13,7 +13,6 @@ from odradek.sim.doors.disk_faults import Fault
 from odradek.storage.compacting import compaction
 from odradek.storage.compacting.compaction import Compaction, Throttle, cleanable, is_due
 from odradek.storage.compacting.key_map import KeyMap
-from odradek.storage.dirs.dir_checkpoints import CheckpointJob
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.errors import DiskFull
 from odradek.storage.settings import LogConfig
@@ -44,8 +43,8 @@ class Compacted(Partition):
         self.commit()
         self.flush()
         found = cleanable(self.log, self.cleaned, self.now)
-        checkpoint = CheckpointJob(LogDir(self.disk, self.failures), {}, {}, {})
-        work = Compaction(checkpoint, self.log, found, self.now)
+        log_dir = LogDir(self.disk, self.failures)
+        work = Compaction(log_dir, self.log, found, self.now)
         try:
             for _ in work.steps():
                 pass
@@ -211,8 +210,8 @@ def test_a_reader_goes_on_in_the_old_segments() -> None:
     chunk = t.log.read(Offset(2), Offset(20), 10_000).chunk
     assert chunk is not None
     data = chunk.file.read(chunk.length, chunk.position)
-    checkpoint = CheckpointJob(LogDir(t.disk, t.failures), {}, {}, {})
-    work = Compaction(checkpoint, t.log, cleanable(t.log, Offset(0), t.now), t.now)
+    log_dir = LogDir(t.disk, t.failures)
+    work = Compaction(log_dir, t.log, cleanable(t.log, Offset(0), t.now), t.now)
     for _ in work.steps():
         assert t.records() == before
     assert t.records() == before
@@ -233,12 +232,13 @@ def test_a_cancelled_compaction_leaves_nothing_half_done() -> None:
     t.commit()
     t.flush()
     before = t.records()
-    checkpoint = CheckpointJob(LogDir(t.disk, t.failures), {}, {}, {})
-    work = Compaction(checkpoint, t.log, cleanable(t.log, Offset(0), t.now), t.now)
+    log_dir = LogDir(t.disk, t.failures)
+    work = Compaction(log_dir, t.log, cleanable(t.log, Offset(0), t.now), t.now)
     work.cancel()
     assert list(work.steps()) is not None
     work.publish()
     assert t.records() == before
+    assert work.cleaned_upto is None
     assert not [name for name in t.disk.names(str(ORDERS)) if name.endswith((".cleaned", ".swap"))]
 
 

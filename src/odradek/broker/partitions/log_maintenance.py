@@ -300,14 +300,17 @@ class LogMaintenance:
         return partial(cleanable, LogView(found), first_dirty, self._clock.wall())
 
     async def _compact_one(self, log_dir: LogDir, found: PartitionLog) -> None:
-        """In steps, between which appends are written. However it ends, what was done counts."""
+        """In steps, between which appends are written. However it ends, what was swapped stays.
+
+        Where one ends too soon, the next one begins where this one began.
+        """
         worker = self._worker(log_dir)
         gain = await off_loop(worker, self._look(log_dir, found), of=found)
         is_there = _is_at_home(found, log_dir)
         is_free = not found.being_cleaned and found not in self._replicas.logs.not_compacted
         if not is_there or not is_free or not is_due(found, gain):
             return
-        compaction = Compaction(log_dir.checkpoint(), found, gain, self._clock.wall())
+        compaction = Compaction(log_dir, found, gain, self._clock.wall())
         throttle = Throttle(
             _rate(self._settings.broker[cleaner_rows.LOG_CLEANER_IO_MAX_BYTES_PER_SECOND])
         )
@@ -329,9 +332,13 @@ class LogMaintenance:
                 compaction.publish()
                 del self._replicas.logs.compactions[found]
                 running.ended.set()
+        upto = compaction.cleaned_upto
+        if upto is None:
+            log.info("log.compaction_cancelled", partition=str(found.partition))
+            return
         if log_dir.logs.get(found.partition) is found:
-            await off_loop(worker, partial(log_dir.note_cleaned, found.partition, compaction.end))
-        log.info("log.compacted", partition=str(found.partition), upto=compaction.end)
+            await off_loop(worker, partial(log_dir.note_cleaned, found.partition, upto))
+        log.info("log.compacted", partition=str(found.partition), upto=upto)
 
     # How it is done
 

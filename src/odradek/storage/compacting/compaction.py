@@ -23,7 +23,7 @@ from odradek.records.record import read_records
 from odradek.storage.compacting.cleaning_rules import Rules, TransactionFilter
 from odradek.storage.compacting.key_map import KeyMap
 from odradek.storage.compacting.outline import outlines
-from odradek.storage.dirs.dir_checkpoints import CheckpointJob
+from odradek.storage.dirs.dir_checkpoints import DirCheckpoints
 from odradek.storage.errors import CorruptFile
 from odradek.storage.files.names import CLEANED, LOG
 from odradek.storage.logs.log import PartitionLog
@@ -110,16 +110,18 @@ class Compaction:
     """One compaction of one log. `steps` on the disk's thread; the rest on the loop."""
 
     def __init__(
-        self, checkpoint: CheckpointJob, log: PartitionLog, found: Cleanable, now: Timestamp
+        self, log_dir: DirCheckpoints, log: PartitionLog, found: Cleanable, now: Timestamp
     ) -> None:
-        """`checkpoint` is of now: it says that what is to be compacted was flushed."""
+        """`log_dir` is the log's: there stands that what is to be compacted was flushed."""
         assert not log.being_cleaned, log.partition
         assert found.end <= log.recovery_point, log.partition
         log.being_cleaned = True
         self.log = log
-        self._checkpoint = checkpoint
+        self._log_dir = log_dir
+        self._flushed = {log.partition: log.recovery_point}
         self.first_dirty = found.first_dirty
-        self.end = found.end  # where the next one begins, once this one is done
+        self.end = found.end
+        self.cleaned_upto: Offset | None = None  # where the next one begins; None: it is not done
         self.now = now
         self.records_read = self.records_kept = 0
         self.bytes_read = self.bytes_written = 0
@@ -135,16 +137,21 @@ class Compaction:
         return self._cancelled
 
     def cancel(self) -> None:
-        """Stops at the next step; what was swapped stays so."""
+        """Stops at the next step; what was swapped stays so, and all of it is dirty still.
+
+        Old values may stand where it did not come to, and only the keys of the dirty part are
+        looked for there.
+        """
         self._cancelled = True
 
     def steps(self) -> Iterator[Bytes]:
         """All the work, in steps; each yields the bytes that it read and wrote.
 
         A gap that compaction leaves between two segments must not be taken for a loss by a
-        recovery, so the recovery point is durable before any is made.
+        recovery, so the recovery point is durable before any is made. That of this log alone:
+        what the checkpoints say of others is for who works on these.
         """
-        self._checkpoint.run()
+        self._log_dir.raise_recovery_points(self._flushed)
         with self.log.failures.touching(self.log.folder.disk.name):
             yield from self._learn()
             if self.was_cancelled():
@@ -162,6 +169,7 @@ class Compaction:
                 yield from self._rewrite(group, rules, transactions)
                 if self.was_cancelled():
                     return
+        self.cleaned_upto = self.end
 
     def publish(self) -> None:
         """Readers see the new segments from now on. To be called however the steps ended."""

@@ -122,7 +122,9 @@ class DirCheckpoints:
 
     def checkpoint(self) -> "CheckpointJob":
         """What all the checkpoints should say now. On the loop; its `run` is for the disk."""
-        return checkpoint_of(self, self._named())
+        return CheckpointJob(
+            self, self.recovery_points(), self.log_starts(), self.high_watermarks()
+        )
 
     def notes(self, *names: str) -> list["Note"]:
         """What these checkpoints should say now. On the loop."""
@@ -197,8 +199,11 @@ class DirCheckpoints:
 
     def note_cleaned(self, partition: TopicPartition, first_dirty: Offset) -> None:
         """How far compaction has come with one log."""
-        self.cleaner_offsets = {**self.cleaner_offsets, partition: first_dirty}
-        self.write_checkpoint(CLEANER_OFFSETS, self.cleaner_offsets)
+        self._note_cleaner_offsets({**self.cleaner_offsets, partition: first_dirty})
+
+    def _note_cleaner_offsets(self, offsets: Offsets) -> None:
+        self.cleaner_offsets = offsets
+        self.write_checkpoint(CLEANER_OFFSETS, offsets)
 
     def forget_checkpoints(self, partitions: Collection[TopicPartition]) -> None:
         """Of earlier logs of these names, before others get them.
@@ -214,8 +219,7 @@ class DirCheckpoints:
         if _speak_of(partitions, self._high_watermarks):
             self.note_high_watermarks(_without(partitions, self._high_watermarks))
         if _speak_of(partitions, self.cleaner_offsets):
-            self.cleaner_offsets = _without(partitions, self.cleaner_offsets)
-            self.write_checkpoint(CLEANER_OFFSETS, self.cleaner_offsets)
+            self._note_cleaner_offsets(_without(partitions, self.cleaner_offsets))
 
     def take_over(self, log: PartitionLog, first_dirty: Offset | None) -> None:
         """All that is to be said of a log that is about to be the current one here."""
@@ -250,7 +254,7 @@ class DirCheckpoints:
             self.note_recovery_points({**self._recovery_points, **lowered})
 
     def raise_recovery_points(self, points: Mapping[TopicPartition, Offset]) -> None:
-        """Up to there these logs were made durable, for a cut that leaves a gap below it."""
+        """Up to there these logs were made durable, for a gap that a cut or a compaction leaves."""
         if points:
             self.note_recovery_points({**self._recovery_points, **points})
 
@@ -260,6 +264,12 @@ class DirCheckpoints:
         if lowered:
             self._changes[LOG_START_OFFSETS] += 1
             self.note_log_starts({**self._log_starts, **lowered})
+
+    def lower_cleaner_offsets(self, points: Mapping[TopicPartition, Offset]) -> None:
+        """Likewise: what is written behind a cut was never compacted, so its gaps are losses."""
+        lowered = _lowered(points, self.cleaner_offsets)
+        if lowered:
+            self._note_cleaner_offsets({**self.cleaner_offsets, **lowered})
 
 
 class Note:

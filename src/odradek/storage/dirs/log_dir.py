@@ -181,6 +181,7 @@ class LogDir(DirNewLogs):
                     opened.strays.append(name)
                 else:
                     self._open(opener, partition, name, config_of(partition.topic), opened)
+            self.lower_cleaner_offsets({p: it.log_end_offset for p, it in self.logs.items()})
             self._settle_unclean(found_unclean, self._unflushed() if cache_is_lost else {}, now)
             self._settle_synced()
             if last_boot != boot:
@@ -371,5 +372,6 @@ class TruncationJob(NamedTuple):
             self.log_dir.raise_recovery_points(gaps)
         self.log_dir.lower_recovery_points(cuts)
         self.log_dir.lower_log_starts(cuts)
+        self.log_dir.lower_cleaner_offsets(cuts)
         for log, offset in self.cuts:
             (truncate_fully if self.fully else truncate_to)(log, offset, self.now)

@@ -455,7 +455,7 @@ class LocalLogs:
             self.not_compacted.discard(found)
 
     async def end_compaction(self, found: PartitionLog) -> None:
-        """If it is being compacted: what was done counts, and the rest is left for later."""
+        """If it is being compacted: what was swapped stays, and the rest is left for later."""
         compaction = self.compactions.get(found)
         if compaction is not None:
             compaction.cancel()
