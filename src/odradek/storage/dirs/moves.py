@@ -186,6 +186,7 @@ class Move:
         self._rest: DeleteJob | None = None  # of what the current log lost during the swap
         self._came_in = NO_LEADER_EPOCH  # what the current log's note says
         self._moved = Note("", 0, "")  # what the future log's note is to say
+        self._unwritten: Note | None = None  # for which the current log's disk had no room
         self.is_undecided = False  # a note says that it may be replaced, and none how that ended
         self.piece_bytes = PIECE_BYTES_MIN
         self._ahead: Piece | None = None  # read while the one before it is written
@@ -459,9 +460,12 @@ class Move:
         before = source.moves_of(self.current)
         chain = self._dirs.unique() if before.chain is None else before.chain
         self._moved = Note(chain, before.number_max + 1, source.name)
-        with source.failures.touching(source.name):
-            leaving = Note(chain, before.number_max + 2, self.target.name)
-            note_leaving(source.disk, folder.name, leaving)
+        leaving = Note(chain, before.number_max + 2, self.target.name)
+        try:
+            with source.failures.touching(source.name):
+                note_leaving(source.disk, folder.name, leaving)
+        except DiskFull:  # perhaps it moves away for that
+            self._unwritten = leaving
 
     def _check_goes_on(self) -> None:
         """Whether the future log may take its place, now that it has the name."""
@@ -480,7 +484,7 @@ class Move:
         source = self.source
         try:
             with source.failures.touching(source.name):
-                note_kept(source.disk, self.current.folder.name)
+                note_kept(source.disk, self.current.folder.name, self._unwritten)
         except (DiskFull, OutOfDescriptors) as error:  # without the note nothing may be appended
             raise source.failures.report(source.name, OSError(str(error))) from error
 

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from odradek.ports import Disk
 from odradek.storage.errors import CorruptFile
 from odradek.storage.files.dir_files import read_small, write_small
+from odradek.storage.files.failures import FULL
 from odradek.storage.files.names import KEPT_HERE, MOVED_HERE, MOVING_AWAY
 
 UNNUMBERED: Final = ""
@@ -78,11 +79,23 @@ def note_leaving(disk: Disk, directory: str, note: Note) -> None:
     write_small(disk, f"{directory}/{MOVING_AWAY}", note.encode())
 
 
-def note_kept(disk: Disk, directory: str) -> None:
-    """Durably: no other copy took its place, or shall; it may be called again."""
+def note_kept(disk: Disk, directory: str, unwritten: Note | None = None) -> None:
+    """Durably: no other copy took its place, or shall; it may be called again.
+
+    `unwritten` is what the disk had no room for before. If it has none yet, an empty note stands
+    for it, which is of no chain: then an operator must choose, if the other copy comes back.
+    """
+    kept = f"{directory}/{KEPT_HERE}"
     if disk.exists(f"{directory}/{MOVING_AWAY}"):
-        disk.rename(f"{directory}/{MOVING_AWAY}", f"{directory}/{KEPT_HERE}")
+        disk.rename(f"{directory}/{MOVING_AWAY}", kept)
         disk.sync_directory(directory)
+    elif unwritten is not None:
+        try:
+            write_small(disk, kept, unwritten.encode())
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            write_small(disk, kept, b"")
 
 
 def _read(disk: Disk, path: str, unnumbered: int) -> Note | None:
