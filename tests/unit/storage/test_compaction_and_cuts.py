@@ -1,4 +1,4 @@
-"""What the checkpoints say of a log that is cut: no compaction changes it, or outlives it."""
+"""What the checkpoints say of a log that is cut: no compaction or late note takes it back."""
 
 import pytest
 
@@ -11,6 +11,7 @@ from odradek.sim.doors.chance import SeededRandom
 from odradek.storage.compacting.compaction import Compaction, cleanable
 from odradek.storage.dirs.dir_new_logs import InDir
 from odradek.storage.dirs.log_dir import LogDir
+from odradek.storage.files.names import LOG_START_OFFSETS
 from odradek.storage.lending import give_back, lend
 from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import PartitionLog
@@ -138,3 +139,17 @@ def test_a_hole_of_a_power_cut_is_none_of_a_compaction_before_the_log_was_cut(se
     assert found is not None
     after = offsets(found)
     assert after == before[: len(after)]
+
+
+def test_a_start_that_is_noted_again_makes_older_notes_void() -> None:
+    """The file says it already, of one who did not go on; and a note from before is on its way."""
+    h = Host(1)
+    h.dirs.get_or_create(part(0), COMPACTED, NOW)
+    (log_dir,) = h.dirs.dirs
+    promised = {part(0): Offset(2)}
+    log_dir.note_log_starts(promised)
+    (note,) = log_dir.notes(LOG_START_OFFSETS)
+    note.write()
+    log_dir.note_log_starts(promised)
+    note.take_place()
+    assert log_dir.saved(LOG_START_OFFSETS) == promised

@@ -159,19 +159,22 @@ class DirCheckpoints:
             write_small(self.disk, name, encode_offsets(offsets))
 
     def note_recovery_points(self, points: Offsets) -> None:
-        """Writes the recovery points unless they are what the file says."""
+        """Writes the recovery points unless they are what the file says; earlier notes are void."""
+        self._changes[RECOVERY_POINTS] += 1
         if points != self._recovery_points:
             self.write_checkpoint(RECOVERY_POINTS, points)
             self._recovery_points = points
 
     def note_log_starts(self, starts: Offsets) -> None:
         """Likewise the starts of logs that lie within a segment."""
+        self._changes[LOG_START_OFFSETS] += 1
         if starts != self._log_starts:
             self.write_checkpoint(LOG_START_OFFSETS, starts)
             self._log_starts = starts
 
     def note_high_watermarks(self, high_watermarks: Offsets) -> None:
         """Likewise the high watermarks."""
+        self._changes[HIGH_WATERMARKS] += 1
         if high_watermarks != self._high_watermarks:
             self.write_checkpoint(HIGH_WATERMARKS, high_watermarks)
             self._high_watermarks = high_watermarks

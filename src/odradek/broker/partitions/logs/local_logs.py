@@ -17,7 +17,7 @@ from odradek.broker.doors import Doors
 from odradek.broker.jobs import drained, off_loop
 from odradek.broker.partitions.logs.doubted_logs import doubt, note_offline
 from odradek.broker.partitions.logs.group_commit import GroupCommit
-from odradek.broker.partitions.logs.log_starts import LogStarts
+from odradek.broker.partitions.logs.log_starts import LogStarts, Wish
 from odradek.broker.partitions.replicas.hosted import LeaderAndIsrState
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows import transactions
@@ -373,14 +373,15 @@ class LocalLogs:
         log_dir = self.dirs.named(found.folder.disk.name)
         if self.dirs.get(found.partition) is not found:
             raise LogDirOffline(f"{found.partition} has another log now, or none")
-        await self._note_start(log_dir, found, start)
+        wish = await self._note_start(log_dir, found, start)
+        has_moved = False
         try:
             yield
+            has_moved = True
         finally:
-            if log_dir.starts_to_be.get(found.partition, start) <= start:
-                log_dir.starts_to_be.pop(found.partition, None)
+            self._starts.end(wish, has_moved=has_moved)
 
-    async def _note_start(self, log_dir: LogDir, found: PartitionLog, start: Offset) -> None:
+    async def _note_start(self, log_dir: LogDir, found: PartitionLog, start: Offset) -> Wish:
         """A full disk has no room for the note: old segments make it, one after the other."""
         worker = self.worker_of(found)
         while True:
