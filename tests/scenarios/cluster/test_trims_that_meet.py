@@ -61,12 +61,13 @@ def test_one_without_room_does_not_answer_for_the_other(t: ClusterScenario) -> N
     disk, where = alone.disk_of("orders"), TopicPartition("orders", 0)
     fill(alone)
     alone.hang_disk(disk)  # both are there before it has answered the first
-    others = [t.client(name) for name in ("first", "second")]
-    for other, start in zip(others, (2, 4), strict=True):
-        other.begins(admin.delete_records(other.cluster, {where: start}))
+    asked = []
+    for start in (2, 4):
+        other = t.client(f"client-{start}")
+        asked.append(other.begins(admin.delete_records(other.cluster, {where: start})))
         t.run(seconds=0.1)
     alone.release_disk(disk)
-    t.run(seconds=2)
+    t.wait_until(lambda: all(it.done() for it in asked), "both are answered, or refused")
     told = begins_at(shop, "orders")
     alone.kill()
     give_room(alone)
@@ -88,7 +89,9 @@ def test_one_that_is_too_late_leaves_the_note_of_the_other(t: ClusterScenario) -
     t.run(seconds=3)
     at_once = {"min.compaction.lag.ms": "0"}
     shop.does(admin.alter_settings(shop.cluster, admin.TOPIC, "state", to=at_once))
-    t.wait_until(lambda: alone.log("state").being_cleaned, "a compaction is under way")
+    log = alone.log("state")
+    assert log is not None
+    t.wait_until(lambda: log.being_cleaned, "a compaction is under way")
     first, second = t.client("first"), t.client("second")
     late = first.begins(trim(first, "state", 1, 1_000))
     t.run(seconds=0.5)
