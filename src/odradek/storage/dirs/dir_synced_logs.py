@@ -51,6 +51,8 @@ class DirSyncedLogs(DirCheckpoints):
     def misnamed(self) -> list[PartitionLog]:
         """Those of which the file does not say what their topics want. On the loop."""
         said = self._synced
+        if not said:  # as in nearly all dirs, each second
+            return [it for it in self.logs.values() if it.config.flush_before_ack or it.is_synced]
         return [
             log
             for partition, log in self.logs.items()
