@@ -139,9 +139,6 @@ FOUND_IN: Final = {
     ),
     "what-was-not-answered-was-not-sent": "a-write-whose-answer-was-lost-has-one-effect",
     "a-gap-that-a-refusal-made-is-told": "what-follows-a-refused-batch-is-refused-like-it",
-    "starts-outlive-a-cut": (
-        "a-log-that-an-unclean-election-cuts-below-its-start-keeps-what-comes-then"
-    ),
     "one-name-is-one-topic": "a-disk-that-comes-back-from-a-backup-has-logs-of-deleted-topics",
     "a-copy-is-not-synced": "a-log-that-has-moved-outlives-a-loss-of-power",
     "a-move-that-failed-leaves-its-copy": "a-move-elsewhere-replaces-the-one-under-way",

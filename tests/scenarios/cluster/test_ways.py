@@ -7,8 +7,8 @@ import pytest
 from tests.scenarios.cluster import ways
 
 CEILINGS: Final = {
-    ("CreateTopics", 1): 114,
-    ("CreateTopics", 3): 155,
+    ("CreateTopics", 1): 115,
+    ("CreateTopics", 3): 156,
     ("Produce", 1): 33,
     ("Produce", 3): 53,
     ("Fetch", 1): 36,

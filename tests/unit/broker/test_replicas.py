@@ -8,7 +8,7 @@ from structlog.testing import capture_logs
 
 from odradek.broker.jobs import drained, off_loop
 from odradek.broker.partitions.replica_manager import ReplicaManager
-from odradek.model.errors import CorruptBatch, ErrorCode
+from odradek.model.errors import ErrorCode
 from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.positions import BrokerEpoch, Offset
 from odradek.records.batch import headers
@@ -18,7 +18,7 @@ from odradek.sim.doors.disk_faults import Fault
 from odradek.sim.doors.lending import looking_on
 from odradek.sim.doors.worker import SimulatedWorker
 from odradek.storage.dirs.log_dir import LogDir
-from odradek.storage.errors import LogDirOffline, StorageError
+from odradek.storage.errors import CorruptFile, LogDirOffline, StorageError
 from odradek.storage.files.failures import Failures
 from tests.unit.broker.ground import (
     GONE,
@@ -366,7 +366,7 @@ def test_a_log_in_which_rot_leads_back_is_not_read_for_ever() -> None:
         await settled(replicas)
         with looking_on():
             segment.file.write([bytes(8)], second)
-        with pytest.raises(CorruptBatch):
+        with pytest.raises(CorruptFile):
             await values(replicas)
 
     with Ground() as ground:

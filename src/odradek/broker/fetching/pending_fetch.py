@@ -410,7 +410,7 @@ class Fetch:
             self._stop(closes=False)
             slices.begin(self._answer_in_slices(iter(rows)), lambda: client.is_over)
             return
-        response = FetchResponse(session_id=self._session.id)
+        response = FetchResponse(session_id=self._session.id, responses=[])
         if self._found.rows:
             topics: Topics = {}
             self._add(rows, topics, response)

@@ -113,7 +113,7 @@ DISK_MISTAKES: Final[Mapping[str, Knob]] = {
     "a-moved-log-is-not-noted-as-unclean": Knob(DirUncleanLogs, "note_unclean", _nothing),
     "equal-ends-are-equal-logs": Knob(Move, "is_caught_up", property(_ends_alone)),
     "moved-before-it-has-caught-up": Knob(Move, "is_caught_up", property(_long_ago)),
-    "a-failed-rename-leaves-no-note": Knob(Move, "_keep", _nothing),
+    "a-failed-rename-leaves-no-note": Knob(Move, "stay", _nothing),
     "a-move-leaves-no-note": Knob(Move, "_note", _nothing),
     "a-swap-does-not-cut-first": Knob(Move, "_cut", _no_step),
     "names-of-moved-logs-are-not-synced": Knob(LogDir, "sync_names", _nothing),

@@ -8,7 +8,6 @@ from odradek.broker.partitions.logs.dir_moves import SWAP_PATIENCE, DirMoves
 from odradek.model.ids import TopicPartition
 from odradek.sim.simulation import Knob
 from odradek.storage.dirs import log_dirs
-from odradek.storage.dirs.dir_checkpoints import DirCheckpoints
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.dirs.moves import Move, Step
 
@@ -39,7 +38,6 @@ async def _while_others_write(moves: Any, move: Move) -> None:
 
 
 MOVE_MISTAKES: Final[Mapping[str, Knob]] = {
-    "starts-outlive-a-cut": Knob(DirCheckpoints, "lower_log_starts", _nothing),
     "one-name-is-one-topic": Knob(log_dirs, "_by_topic", _together),
     "a-copy-is-not-synced": Knob(Move, "flush", _no_step),
     "a-move-that-failed-leaves-its-copy": Knob(Move, "cancel", _no_step),
