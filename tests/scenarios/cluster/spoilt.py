@@ -1,5 +1,7 @@
 """Bits that turn on a broker's disk, and what its replica has by then."""
 
+from collections.abc import Sequence
+
 from odradek.sim.scenarios.cluster import ClusterScenario
 
 MAGIC_AT = 16
@@ -28,3 +30,23 @@ def bytes_of(t: ClusterScenario, number: int, topic: str = "orders") -> bytes:
     log = t.broker(number).log(topic)
     assert log is not None
     return b"".join(segment.file.read(segment.size, 0) for segment in log.segments)
+
+
+def a_follower_is_sent_what_is_spoilt(
+    t: ClusterScenario, values: Sequence[str], offset: int, *, at: int = LAST_BYTE
+) -> None:
+    """It was in the leader's page cache, so it went out; who is sent it asks again."""
+    shop = t.client("shop")
+    shop.make("orders")
+    leader, away = t.leader("orders"), t.followers("orders")[0]
+    t.broker(away).kill()
+    t.await_isr("orders", *{1, 2, 3} - {away})
+    for value in values:
+        shop.produce("orders", value)
+    spoil(t, leader, offset, at=at)
+    t.broker(away).start()
+    t.await_isr("orders", 1, 2, 3)
+    t.run(seconds=1)
+    assert t.leader("orders") != leader
+    assert shop.read("orders") == [*values]
+    assert bytes_of(t, leader) == bytes_of(t, away)

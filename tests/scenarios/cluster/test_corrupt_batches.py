@@ -6,7 +6,7 @@ from odradek.model.errors import ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.sim.scenarios.cluster import ClusterScenario
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from tests.scenarios.cluster.spoilt import bytes_of, spoil
+from tests.scenarios.cluster.spoilt import a_follower_is_sent_what_is_spoilt, bytes_of, spoil
 
 NAMED_TOPICS = 12
 """The last version of a fetch that has the names of topics."""
@@ -86,20 +86,7 @@ def test_a_follower_that_is_sent_a_corrupt_batch_asks_again_and_the_leader_resig
     t: ClusterScenario,
 ) -> None:
     """It was in the leader's page cache, so it went out; who asks again may know better."""
-    shop = t.client("shop")
-    shop.make("orders")
-    leader, away = t.leader("orders"), t.followers("orders")[0]
-    t.broker(away).kill()
-    t.await_isr("orders", *{1, 2, 3} - {away})
-    for value in ("a", "b", "c"):
-        shop.produce("orders", value)
-    spoil(t, leader, 1)
-    t.broker(away).start()
-    t.await_isr("orders", 1, 2, 3)
-    t.run(seconds=1)
-    assert t.leader("orders") != leader
-    assert shop.read("orders") == ["a", "b", "c"]
-    assert bytes_of(t, leader) == bytes_of(t, away)
+    a_follower_is_sent_what_is_spoilt(t, ["a", "b", "c"], 1)
 
 
 @pytest.mark.usefixtures("_nothing_is_cached")

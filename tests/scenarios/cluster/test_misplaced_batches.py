@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.sim.scenarios.cluster import ClusterScenario
-from tests.scenarios.cluster.spoilt import bytes_of, spoil
+from tests.scenarios.cluster.spoilt import a_follower_is_sent_what_is_spoilt, bytes_of, spoil
 
 VALUES = [str(number) for number in range(6)]
 OFFSET_ENDS, EPOCH_ENDS = 7, 15
@@ -15,20 +15,7 @@ def test_a_follower_that_is_sent_a_misplaced_batch_asks_again_and_the_leader_res
     t: ClusterScenario, at: int
 ) -> None:
     """It was in the page cache and went out; the follower refuses it, and a job looks."""
-    shop = t.client("shop")
-    shop.make("orders")
-    leader, away = t.leader("orders"), t.followers("orders")[0]
-    t.broker(away).kill()
-    t.await_isr("orders", *{1, 2, 3} - {away})
-    for value in VALUES:
-        shop.produce("orders", value)
-    spoil(t, leader, 3, at=at)
-    t.broker(away).start()
-    t.await_isr("orders", 1, 2, 3)
-    t.run(seconds=1)
-    assert t.leader("orders") != leader
-    assert shop.read("orders") == VALUES
-    assert bytes_of(t, leader) == bytes_of(t, away)
+    a_follower_is_sent_what_is_spoilt(t, VALUES, 3, at=at)
 
 
 @pytest.mark.usefixtures("_nothing_is_cached")

@@ -6,6 +6,7 @@ from odradek.client.admin import admin
 from odradek.client.records.producer import Producer, ProducerSettings
 from odradek.model.ids import TopicPartition
 from odradek.sim.scenarios.cluster import ClusterScenario, NumberedBroker, staged
+from odradek.sim.scenarios.operator import Operator
 from odradek.sim.stage.clients import Client
 from odradek.wire.messages.delete_records import (
     DeleteRecordsPartition,
@@ -75,14 +76,12 @@ def test_one_without_room_does_not_answer_for_the_other(t: ClusterScenario) -> N
     assert begins_at(shop, "orders") >= told
 
 
-@staged(brokers=1, settings=SLOW)
-def test_one_that_is_too_late_leaves_the_note_of_the_other(t: ClusterScenario) -> None:
-    """What is written meanwhile for another log of the dir keeps it."""
-    shop = t.operator()
+def being_compacted(t: ClusterScenario) -> tuple[Operator, str]:
+    """For seconds, so that a trim waits; and another topic whose log is in the same dir."""
+    shop, alone = t.operator(), t.broker(1)
     compacted = {"cleanup_policy": "compact,delete", "segment_bytes": "500"}
     lag = {"min_cleanable_dirty_ratio": "0.01", "min_compaction_lag_ms": "9000000"}
     shop.make("state", 1, 1, flush_messages="1", **compacted, **lag)
-    alone = t.broker(1)
     other = beside(shop, alone, "state")
     shop.produce(other, "a", "b", "c")
     shop.does(keyed(shop, "state", [b"y%d" % number for number in range(16)]))
@@ -92,6 +91,14 @@ def test_one_that_is_too_late_leaves_the_note_of_the_other(t: ClusterScenario) -
     log = alone.log("state")
     assert log is not None
     t.wait_until(lambda: log.being_cleaned, "a compaction is under way")
+    return shop, other
+
+
+@staged(brokers=1, settings=SLOW)
+def test_one_that_is_too_late_leaves_the_note_of_the_other(t: ClusterScenario) -> None:
+    """What is written meanwhile for another log of the dir keeps it."""
+    shop, other = being_compacted(t)
+    alone = t.broker(1)
     first, second = t.client("first"), t.client("second")
     late = first.begins(trim(first, "state", 1, 1_000))
     t.run(seconds=0.5)
@@ -104,3 +111,22 @@ def test_one_that_is_too_late_leaves_the_note_of_the_other(t: ClusterScenario) -
     alone.kill()
     alone.start()
     assert begins_at(shop, "state") == 1
+
+
+@staged(brokers=1, settings=SLOW)
+def test_one_that_waits_for_a_deleted_topic_trims_no_topic_of_its_name(t: ClusterScenario) -> None:
+    """Its wish was for the log before: a start of that in the file would empty the next one."""
+    shop, other = being_compacted(t)
+    alone, waits = t.broker(1), t.client("waits")
+    asked = waits.begins(trim(waits, "state", 9, 100_000))
+    t.run(seconds=0.5)
+    assert not asked.done()
+    shop.delete("state")
+    t.wait_until(lambda: not t.has_topic("state"), "the topic is gone")
+    shop.make("state", 1, 1, flush_messages="1")
+    shop.produce("state", "a", "b")
+    assert shop.does(trim(shop, other, 1, 10_000)) == 0
+    alone.kill()
+    alone.start()
+    assert begins_at(shop, "state") == 0
+    assert shop.read("state") == ["a", "b"]

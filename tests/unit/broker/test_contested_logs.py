@@ -15,7 +15,7 @@ from odradek.storage.dirs.dir_new_logs import InDir
 from odradek.storage.errors import LogDirOffline
 from odradek.storage.files.dir_files import read_small
 from tests.unit.broker.ground import GONE, ORDERS, Appender, Ground, batch_of, word
-from tests.unit.broker.test_replicas import settled, values
+from tests.unit.broker.test_replicas import settled, values, with_two_records
 
 EARLIER = TopicId(b"an earlier topic")
 LATER = TopicId(b"one more topic's")
@@ -190,11 +190,6 @@ def test_no_log_is_made_in_place_of_an_earlier_ones_while_the_true_one_may_be_of
 def test_a_log_of_another_topic_is_set_aside_where_no_checksum_covers_the_id() -> None:
     """Kafka, or an earlier version, wrote the id: a bit of it may have turned since."""
 
-    async def first(replicas: ReplicaManager) -> None:
-        await replicas.apply_leader_and_isr([word()])
-        Appender(replicas.led(ORDERS)).append(batch_of("a", "b"))
-        await settled(replicas)
-
     async def second(replicas: ReplicaManager) -> None:
         found = replicas.dirs.get(ORDERS)
         assert found is not None
@@ -208,5 +203,5 @@ def test_a_log_of_another_topic_is_set_aside_where_no_checksum_covers_the_id() -
             assert [it for it in disk.names("") if it.startswith("orders") and "stray" in it]
 
     with Ground() as ground:
-        ground.live(first)
+        ground.live(with_two_records)
         ground.live(second)

@@ -394,13 +394,15 @@ def test_a_dir_that_fails_while_a_log_is_read_is_reported() -> None:
         ground.live(talk)
 
 
+async def with_two_records(replicas: ReplicaManager) -> None:
+    """A partition is led, and has them."""
+    await replicas.apply_leader_and_isr([word()])
+    Appender(replicas.led(ORDERS)).append(batch_of("a", "b"))
+    await settled(replicas)
+
+
 def test_records_of_a_topic_without_an_id_are_kept() -> None:
     """`partition.metadata` is missing from directories of old brokers; it is written anew."""
-
-    async def first(replicas: ReplicaManager) -> None:
-        await replicas.apply_leader_and_isr([word()])
-        Appender(replicas.led(ORDERS)).append(batch_of("a", "b"))
-        await settled(replicas)
 
     async def second(replicas: ReplicaManager) -> None:
         found = replicas.dirs.get(ORDERS)
@@ -418,7 +420,7 @@ def test_records_of_a_topic_without_an_id_are_kept() -> None:
         assert found.topic_id == TOPIC_ID
 
     with Ground() as ground:
-        for talk in (first, second, third):
+        for talk in (with_two_records, second, third):
             ground.live(talk)
 
 

@@ -253,7 +253,7 @@ def _kind(problem: Mapping[str, Any]) -> CauseKind:
 def _concluded(answer: MetadataResponse, moves: Mapping[TopicPartition, Ongoing]) -> list[Sick]:
     """Partitions without a leader, and with replicas out of sync that are not being added."""
     alive = {broker.node_id for broker in answer.brokers}
-    found: dict[str, tuple[Sick, dict[str, list[int]]]] = {}
+    found: dict[tuple[str, str], tuple[Sick, dict[str, list[int]]]] = {}
     for topic in sorted(answer.topics, key=lambda it: it.name or ""):
         for row in sorted(topic.partitions, key=lambda it: it.partition_index):
             move = moves.get(TopicPartition(topic.name or "", row.partition_index), NOTHING_MOVES)
@@ -262,7 +262,7 @@ def _concluded(answer: MetadataResponse, moves: Mapping[TopicPartition, Ongoing]
             might_lead = row.isr_nodes or row.replica_nodes
             for broker in might_lead if row.leader_id < 0 else missing:
                 sick = _state(broker, row, alive)
-                _, where = found.setdefault(f"{sick.problem}: {sick.cause}", (sick, {}))
+                _, where = found.setdefault((sick.cause, sick.problem), (sick, {}))
                 where.setdefault(topic.name or "", []).append(row.partition_index)
     return [sick._replace(partitions=where) for sick, where in found.values()]
 

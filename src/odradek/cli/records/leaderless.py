@@ -23,7 +23,7 @@ async def all_leaderless(cluster: Cluster) -> list[Sick]:
 
 
 async def without_leader(cluster: Cluster, topics: Iterable[MetadataResponseTopic]) -> list[Sick]:
-    """Those of these topics; nobody is asked where all partitions have leaders."""
+    """Those of these topics; the controller is not asked where all partitions have leaders."""
     names = {it.name for it in topics if any(row.leader_id < 0 for row in it.partitions)}
     return only(await all_leaderless(cluster), names) if names else []
 

@@ -70,20 +70,29 @@ class DirCheckpoints:
 
     def _read(self, name: str, notes: list[str]) -> Offsets:
         """A checkpoint; one that cannot be read says nothing, which is always safe."""
+        return self._decoded(name, self._found(name), notes)
+
+    def _found(self, name: str) -> bytes | None:
         try:
-            return decode_offsets(read_small(self.disk, name), f"{self.name}/{name}")
+            return read_small(self.disk, name)
         except FileNotFoundError:
+            return None
+
+    def _decoded(self, name: str, data: bytes | None, notes: list[str]) -> Offsets:
+        if data is None:
             return {}
+        try:
+            return decode_offsets(data, f"{self.name}/{name}")
         except CorruptFile as error:
             notes.append(f"ignored: {error}")
             return {}
 
     def _read_log_starts(self, notes: list[str]) -> Offsets:
         """As any; but without it what was deleted is back, which other replicas know better."""
-        known = len(notes)
-        starts = self._read(LOG_START_OFFSETS, notes)
+        known, data = len(notes), self._found(LOG_START_OFFSETS)
+        starts = self._decoded(LOG_START_OFFSETS, data, notes)
         self.starts_are_lost = len(notes) > known
-        self._starts_are_sure = not starts or has_sum(read_small(self.disk, LOG_START_OFFSETS))
+        self._starts_are_sure = data is None or not starts or has_sum(data)
         return starts
 
     def checkpointed(self, partition: TopicPartition) -> Checkpointed:

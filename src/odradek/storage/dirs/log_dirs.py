@@ -304,7 +304,7 @@ class LogDirs:
         log_dir.to_delete.append(name)
 
     def discard_earlier(self, log_dir: LogDir, log: PartitionLog) -> None:
-        """Of a topic that nobody has any more, if its id is right, which a checksum says.
+        """Of a topic that is there no more, if its id is right, which a checksum says.
 
         Without one it is set aside: the id may be what is wrong.
         """

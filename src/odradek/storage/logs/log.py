@@ -458,7 +458,7 @@ class PartitionLog(ReadableLog):
     def take_job(self, *, may_wait: bool = False) -> WriteJob | None:
         """What this turn decided, to be run and then published; None if that is nothing.
 
-        A copy that nobody is served from is synced later (`may_wait`). In others each append is
+        A copy that serves no reader yet is synced later (`may_wait`). In others each append is
         synced once its dir names the log, also where the job was begun before.
         """
         job = self._job

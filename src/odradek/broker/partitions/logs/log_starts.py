@@ -71,7 +71,7 @@ class LogStarts:
         if has_moved:
             rest = [it for it in rest if it.start > wish.start]
         said = to_be.get(partition)
-        if said != top:  # a cut has replaced it: nobody's wish is true of what is left
+        if said != top:  # a cut has replaced it: no wish is true of what is left
             rest.clear()
         if said in {top, wish.start}:
             del to_be[partition]
