@@ -10,7 +10,9 @@ from typing import Any, Final, Self
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
+from odradek.model.ids import TopicPartition as Partition
 from tests.compat.broker_process import eventually
+from tests.live.cluster import LiveCluster
 
 PATIENCE_SECONDS: Final = 60
 LOOKED_UP: Final = (KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE)
@@ -232,6 +234,18 @@ def check_once(found: dict[int, list[tuple[int, bytes]]]) -> None:
         if doubled:
             raise Doubled(partition, [it for them in doubled.values() for it in them])
         assert list(offsets) == sorted(offsets), partition
+
+
+def check_once_of(
+    cluster: LiveCluster, topic: str, found: dict[int, list[tuple[int, bytes]]]
+) -> None:
+    """The same; what is doubled is shown as the replicas have it."""
+    try:
+        check_once(found)
+    except Doubled as error:
+        for line in cluster.batches(Partition(topic, error.partition), error.offsets):
+            error.add_note(line)
+        raise
 
 
 class Doubled(AssertionError):

@@ -21,7 +21,7 @@ from tests.live.copiers.kinds import BROKERS, CopierArena
 from tests.live.copiers.marks import Fate, Mark, Transaction
 from tests.live.copiers.orders import LEFT_MS, PARTITIONS, Said
 from tests.live.copiers.readers import COMMITTED, UNCOMMITTED, Watcher
-from tests.live.workload import SteadyProducer, check_kept, check_once, read_all
+from tests.live.workload import SteadyProducer, check_kept, check_once_of, read_all
 
 PAUSE_SECONDS: Final = 0.02
 PATIENCE_SECONDS: Final = 90
@@ -101,7 +101,7 @@ class Load:
         assert not self._feeder.failed, self._feeder.failed[:5]
         found = read_all(self._cluster.bootstrap, self.topics.source, PARTITIONS)
         check_kept(self._feeder, found)
-        check_once(found)
+        check_once_of(self._cluster, self.topics.source, found)
         wanted = {it: len(found[it.partition]) for it in self._source}
         eventually(lambda: self._is_copied(wanted), seconds=PATIENCE_SECONDS, what=str(wanted))
         self.fleet.close()

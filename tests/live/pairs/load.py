@@ -13,11 +13,10 @@ from tests.compat.broker_process import eventually
 from tests.compat.java_clients import fresh
 from tests.live.pairs.arena import BROKERS, REPLICAS, Arena
 from tests.live.workload import (
-    Doubled,
     SteadyProducer,
     SteadyReader,
     check_kept,
-    check_once,
+    check_once_of,
     read_all,
 )
 
@@ -97,21 +96,11 @@ class Load:
         check_kept(plain, read_all(at, self.topics[0], PARTITIONS))
         found = read_all(at, self.topics[1], PARTITIONS)
         check_kept(counting, found)
-        self._check_once(found)
+        check_once_of(self._cluster, self.topics[1], found)
         self._check_commits(plain)
         self._cluster.await_isr(*self.topics, REPLICAS)
         self._cluster.check_replicas_equal(*self.topics[:2])
         self._check_deleted(last)
-
-    def _check_once(self, found: dict[int, list[tuple[int, bytes]]]) -> None:
-        """What is doubled is shown as the replicas have it."""
-        try:
-            check_once(found)
-        except Doubled as error:
-            partition = TopicPartition(self.topics[1], error.partition)
-            for line in self._cluster.batches(partition, error.offsets):
-                error.add_note(line)
-            raise
 
     def _check_commits(self, producer: SteadyProducer) -> None:
         """The reader committed all when it was closed."""
