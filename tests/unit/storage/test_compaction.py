@@ -222,6 +222,49 @@ def test_a_reader_goes_on_in_the_old_segments() -> None:
     assert chunk.file.read(chunk.length, chunk.position) == data
 
 
+def test_a_reader_of_what_is_decided_ends_in_the_new_segments() -> None:
+    """Where it ended in the old ones is not looked up there."""
+    t = Compacted()
+    for number in range(20):
+        t.append(f"k={number}")
+    t.log.roll(t.now)
+    t.write()
+    t.commit()
+    t.flush()
+    fields = {"producer_id": 7, "producer_epoch": 0, "transactional": True}
+    t.append("k=open", base_sequence=0, **fields)
+    t.commit()
+    assert t.log.last_stable_offset == t.log.active_segment.base_offset == 20
+    assert t.log.read(Offset(19), Offset(20), 10_000).chunk is not None
+    work = Compaction(LogDir(t.disk, t.failures), t.log, cleanable(t.log, Offset(0), t.now), t.now)
+    for _ in work.steps():
+        pass
+    work.publish()
+    chunk = t.log.read(Offset(0), Offset(20), 10_000).chunk
+    assert chunk is not None
+    data = chunk.file.read(chunk.length, chunk.position)
+    assert [(it.base_offset, it.size) for it in (read_header(data),)] == [(19, chunk.length)]
+
+
+def test_a_reader_in_a_gap_sees_no_further_than_it_may() -> None:
+    """Compaction took the end of a segment: the next one begins where it has to end."""
+    t = Compacted()
+    fields = {"producer_epoch": 0, "transactional": True}
+    t.append("a=1")
+    t.append("a=aborted", producer_id=7, base_sequence=0, **fields)
+    t.log.roll(t.now)
+    t.write()
+    t.append("a=open", producer_id=8, base_sequence=0, **fields)
+    t.append("a=aborted", producer_id=7, base_sequence=1, **fields)
+    t.end(7, committed=False)
+    t.compact()
+    assert [it.base_offset for it in t.log.segments] == [0, 2, 5]
+    assert t.log.last_stable_offset == 2
+    assert t.log.segments[0].find(1) is None
+    assert t.log.read(Offset(1), Offset(2), 10_000).chunk is None
+    assert t.log.read(Offset(1), Offset(3), 10_000).chunk is not None
+
+
 def test_a_cancelled_compaction_leaves_nothing_half_done() -> None:
     """What was swapped stays, what was being written goes."""
     t = Compacted()

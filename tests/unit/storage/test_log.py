@@ -8,6 +8,8 @@ from odradek.model.errors import CorruptBatch
 from odradek.model.positions import LeaderEpoch, Offset
 from odradek.model.units import Bytes, Millis, Timestamp
 from odradek.records.batch import place, read_header
+from odradek.records.build import build_batch
+from odradek.records.record import Record
 from odradek.sim.doors.disk import SimulatedDisk
 from odradek.storage.errors import (
     BatchLargerThanSegment,
@@ -379,6 +381,26 @@ def test_looking_up_a_time() -> None:
     assert newest is not None
     assert newest == (1_190, 38)
     assert Partition().log.newest() is None
+
+
+@pytest.mark.parametrize(
+    ("start", "newest"), [(1, (9_000, 1)), (2, (5_000, 3)), (3, (5_000, 3)), (4, (1_000, 4))]
+)
+def test_the_newest_record_is_one_that_is_left(start: int, newest: tuple[int, int]) -> None:
+    """What had a later time may have been deleted, in a batch or segment of which a part stays."""
+    t = Partition()
+    for times in ((1_000, 9_000), (1_000, 5_000), (1_000,)):
+        batch = build_batch([Record(at, it, None, b"x") for at, it in enumerate(times)])
+        t.log.append(batch, read_header(batch), t.epoch, t.now)
+        t.write()
+    t.commit()
+    t.log.move_start(Offset(start))
+    assert t.log.newest() == newest
+    t.log.roll(t.now)
+    t.write()
+    t.append("y")
+    t.commit()
+    assert t.log.newest() == newest
 
 
 def test_an_idle_log_holds_no_file() -> None:

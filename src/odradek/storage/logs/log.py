@@ -47,7 +47,7 @@ from odradek.storage.logs.producers import (
     is_ended,
     is_open,
 )
-from odradek.storage.logs.reading import BASE, ReadableLog
+from odradek.storage.logs.reading import BASE, NOT_LOOKED_UP, ReadableLog
 from odradek.storage.logs.writing import Piece, WriteJob
 from odradek.storage.segments.offset_index import ENTRY_BYTES, RELATIVE_OFFSET_MAX
 from odradek.storage.segments.segment import Folder, Segment
@@ -536,14 +536,14 @@ class PartitionLog(ReadableLog):
         self._next_position = self.active_segment.size
         self._next_offset = self.log_end_offset
         self._next_epochs = self.epochs
-        self._end_position = (-1, -1)
+        self._end_position = NOT_LOOKED_UP
 
     def mended(self, spoilt: Segment, mended: Segment) -> None:
         """A segment was written anew, with whole batches for corrupt ones."""
         self.segments[self.segments.index(spoilt)] = mended
         self.corrupt = None
         self.cuts += 1  # what was planned before is of other bytes
-        self._end_position = (-1, -1)
+        self._end_position = NOT_LOOKED_UP
 
     def move_start(self, log_start_offset: Offset) -> list[Segment]:
         """Nothing below this offset is read any more; the segments that the disk may delete.

@@ -17,18 +17,28 @@ from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import Offset
 from odradek.model.units import Timestamp
 from odradek.ports import FileRange
+from odradek.records.record import read_records
 from odradek.storage.errors import CorruptFile, LyingIndex, OffsetOutOfRange, StorageError
 from odradek.storage.files.failures import Failures
 from odradek.storage.files.names import LOG
 from odradek.storage.lending import Holders
 from odradek.storage.logs.producers import ProducerState
 from odradek.storage.segments.mending import mend
-from odradek.storage.segments.scan import walk_headers
-from odradek.storage.segments.segment import Folder, Segment, TimestampedOffset
+from odradek.storage.segments.scan import walk_batches, walk_headers
+from odradek.storage.segments.segment import (
+    NO_TIMESTAMP,
+    Folder,
+    Segment,
+    TimestampedOffset,
+)
 from odradek.storage.segments.transaction_index import AbortedTransaction
 from odradek.storage.settings import LogConfig
 
 BASE: Final = attrgetter("base_offset")
+
+EndPosition = tuple[int, Segment | None, int]
+"""An offset where readers end, the segment that they end in, and where in its file."""
+NOT_LOOKED_UP: Final[EndPosition] = (-1, None, -1)
 
 
 class Slice(NamedTuple):
@@ -55,6 +65,21 @@ def corrupt_at(segment: Segment, position: int) -> CorruptAt:
         for begin, header in walk_headers(segment.file, segment.path(LOG), 0, position):
             offset, at = Offset(header.next_offset), begin + header.size
     return CorruptAt(segment.base_offset, at, offset)
+
+
+def newest_from(segment: Segment, offset: int) -> Timestamp:
+    """The greatest time of its records from an offset on; -1 if there are none."""
+    found = segment.find(offset)
+    if found is None:
+        return NO_TIMESTAMP
+    times = [NO_TIMESTAMP]
+    for _, header, batch in walk_batches(segment.file, segment.path(LOG), found[0], segment.size):
+        if header.base_offset >= offset:
+            times.append(Timestamp(header.max_timestamp))
+        else:
+            kept = (it for it in read_records(batch, header) if it.offset >= offset)
+            times += [Timestamp(it.timestamp) for it in kept]
+    return max(times)
 
 
 class ReadableLog:
@@ -96,7 +121,7 @@ class ReadableLog:
         self.recovery_point = Offset(0)
         self.corrupt: CorruptAt | None = None  # the first such batch that was met
         self.being_cleaned = False  # its old segments are being replaced, and must stay
-        self._end_position = (-1, -1)  # an offset whose position was looked up last, and that
+        self._end_position: EndPosition = NOT_LOOKED_UP
 
     @property
     def active_segment(self) -> Segment:
@@ -190,6 +215,8 @@ class ReadableLog:
         if offset < self.segments[-1].base_offset:  # as a rule it is in the active one
             at = max(bisect_right(self.segments, offset, key=BASE) - 1, 0)
         for segment in self.segments[at:]:
+            if segment.base_offset >= end_offset:
+                break
             found = segment.find(offset)
             if found is None:
                 continue  # compaction took what was there
@@ -210,10 +237,13 @@ class ReadableLog:
         """The position in a segment behind the last batch that begins below an offset."""
         if self.segment_of(end_offset - 1) is not segment:
             return segment.size
-        if self._end_position[0] != end_offset:
-            found = segment.find(end_offset)
-            self._end_position = (end_offset, found[0] if found else segment.size)
-        return self._end_position[1]
+        offset, found_in, position = self._end_position
+        if offset == end_offset and found_in is segment:
+            return position
+        found = segment.find(end_offset)
+        position = found[0] if found else segment.size
+        self._end_position = (end_offset, segment, position)
+        return position
 
     def aborted_between(self, start: Offset, end: Offset) -> list[AbortedTransaction]:
         """The aborted transactions of which a record may lie in [start, end)."""
@@ -245,8 +275,20 @@ class ReadableLog:
 
     def newest(self) -> TimestampedOffset | None:
         """The record with the greatest timestamp, the first of them; None in an empty log."""
-        written = [segment.newest for segment in self.segments if segment.size]
-        if not written:
-            return None
-        newest = max(written, key=attrgetter("timestamp"))
-        return self.offset_at(newest.timestamp) if newest.timestamp >= 0 else None
+        with self.failures.touching(self.folder.disk.name):
+            try:
+                return self._newest()
+            except LyingIndex as error:
+                mend(self, error)
+                return self._newest()
+
+    def _newest(self) -> TimestampedOffset | None:
+        first, *others = self.segments
+        newest = max(it.newest.timestamp for it in self.segments)
+        found = self._offset_at(newest) if newest >= 0 else None
+        if found is not None or first.base_offset >= self.log_start_offset:
+            return found
+        # What had it lies below the start, in a segment of which the rest is read.
+        left = newest_from(first, self.log_start_offset)
+        newest = max([left, *(it.newest.timestamp for it in others)])
+        return self._offset_at(newest) if newest >= 0 else None
