@@ -473,6 +473,30 @@ def test_a_transaction_whose_beginning_was_deleted(*, committed: bool) -> None:
     assert found == ([] if committed else [2])
 
 
+def test_a_snapshot_from_before_what_is_gone_is_not_believed() -> None:
+    """The end of its transaction lay between it and the start, at which a log begins anew."""
+    t = Partition()
+    t.append("a")
+    in_transaction(t, 0, 2)
+    t.log.roll(t.now)
+    t.write()
+    t.end(2, committed=True)
+    t.append("b")
+    t.commit()
+    end = t.log.log_end_offset
+    assert isinstance(t.disk, SimulatedDisk)
+    t.disk = t.disk.after_exit()
+    for suffix in (".log", ".index", ".timeindex"):
+        t.disk.unlink(f"orders-0/{2:020}{suffix}")
+    t.open(Checkpointed(Offset(2), log_start_offset=end, high_watermark=end))
+    assert (t.log.log_start_offset, t.log.log_end_offset) == (end, end)
+    t.append("c")
+    t.commit()
+    assert t.log.last_stable_offset == end + 1
+    t.reopen(clean=True)
+    assert t.log.last_stable_offset == end + 1
+
+
 def test_what_another_leader_has_taken_is_awaited_no_longer() -> None:
     """A batch waited here for its coordinator; the producer went on with the next leader."""
     t, other = Partition(), Partition()

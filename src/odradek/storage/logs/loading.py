@@ -480,14 +480,17 @@ class _Loading:
         return history
 
     def _load_producers(self, files: list[SegmentFile]) -> None:
-        """From the newest snapshot that is whole and not beyond the end, and on from there."""
+        """From the newest snapshot that is whole and not beyond the end, and on from there.
+
+        Of one from before the log's first segment too much is unknown: what lies between is gone.
+        """
         offsets = [file.base_offset for file in files if file.suffix == SNAPSHOT]
         bases = {segment.base_offset for segment in self.log.segments}
-        start = None
+        start, first = None, self.log.segments[0].base_offset
         limit = self.end if self.checked_from is None else min(self.end, self.checked_from)
         for offset in reversed(offsets):
             path = self.folder.path(segment_stem(offset) + SNAPSHOT)
-            if offset <= limit and start is None:
+            if first <= offset <= limit and start is None:
                 try:
                     entries = producer_snapshot.decode(read_small(self.folder.disk, path), path)
                 except CorruptFile as error:
@@ -502,7 +505,7 @@ class _Loading:
             if offset > limit or start is None or offset not in bases:
                 delete_if_there(self.folder.disk, path)
         if start is None:
-            start = self.log.segments[0].base_offset  # a client may send again what was deleted
+            start = first  # a client may send again what was deleted
         if start < self.end:
             replay_producers(self.log, start, self.now, self.checked_from)
         self.log.producers.on_high_watermark(self.log.high_watermark)
