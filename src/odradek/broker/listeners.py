@@ -96,6 +96,7 @@ def _to_disks(of: Parts, on_dir_failed: Callable[[WentOffline], None]) -> None:
     replicas.on_dir_replaced += [hosting.maintenance.on_dir_replaced]
     replicas.on_dirs_to_report += [session.report_log_dirs]
     replicas.logs.on_corrupt_file += [copying.corrupt_replicas.on_corrupt_file]
+    replicas.logs.on_corrupt += [copying.corrupt_replicas.on_corrupt]
     replicas.logs.on_measuring += [full_disks.wanted_room]
     replicas.logs.on_measured += [full_disks.on_measured]
     for appends in replicas.logs.appends.values():

@@ -8,8 +8,12 @@ import pytest
 
 from odradek.client.records.list_offsets import offsets_at
 from odradek.client.records.member import committed
+from odradek.client.records.transactional_producer import TransactionalProducer
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicPartition
+from odradek.model.positions import Offset
+from odradek.model.units import Timestamp
+from odradek.records.record import Record
 from odradek.sim.scenarios.cluster import ClusterScenario, staged
 from tests.scenarios.cluster.spoilt import LAST_BYTE, MAGIC_AT, bytes_of, spoil
 
@@ -195,3 +199,35 @@ def test_leaders_do_not_hand_over_what_the_other_cannot_read_either(t: ClusterSc
     t.run(seconds=60)
     assert t.state("orders").leader_epoch == epoch
     t.await_isr("orders", 1, 2)
+
+
+@pytest.mark.parametrize("offset", [1, 3], ids=["the first record", "the marker"])
+@staged()
+def test_what_a_start_passes_over_is_fetched_again_and_counted(
+    t: ClusterScenario, offset: int
+) -> None:
+    """Who aborted what, and what is decided, is built from batches: no reader looks for these."""
+    shop, copier = t.operator(), t.client("copier")
+    shop.places("orders", (1, 2, 3), flush_messages="1")
+    producer = TransactionalProducer(copier.cluster, "copier")
+    shop.produce("orders", "a")
+    copier.does(producer.begin())
+    for value in (b"b", b"c"):
+        copier.does(producer.send({ORDERS: [Record(0, Timestamp(1), None, value)]}))
+    copier.does(producer.abort())
+    t.wait_until(lambda: t.broker(2).log_end("orders") == 4, "the marker is there")
+    shop.produce("orders", "d")
+    t.run(seconds=70)  # all is flushed, and noted
+    spoil(t, 2, offset)
+    t.broker(2).kill()
+    t.await_isr("orders", 1, 3)
+    t.broker(2).start()
+    t.await_isr("orders", 1, 2, 3)
+    t.run(seconds=5)
+    whole, mended = t.broker(1).log("orders"), t.broker(2).log("orders")
+    assert whole is not None
+    assert mended is not None
+    assert bytes_of(t, 2) == bytes_of(t, 1)
+    assert mended.last_stable_offset == mended.high_watermark == 5
+    between = Offset(0), Offset(5)
+    assert mended.aborted_between(*between) == whole.aborted_between(*between) != []

@@ -18,7 +18,7 @@ from odradek.storage.logs import producer_snapshot
 from odradek.storage.logs.earlier_batches import IN_FLIGHT_MS_MAX
 from odradek.storage.logs.loading import Checkpointed
 from odradek.storage.logs.producers import SEQUENCE_MAX, ProducerState
-from odradek.storage.logs.truncation import truncate_to
+from odradek.storage.logs.truncation import count_producers_anew, truncate_to
 from odradek.storage.segments.transaction_index import AbortedTransaction
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import Partition
@@ -471,6 +471,37 @@ def test_a_transaction_whose_beginning_was_deleted(*, committed: bool) -> None:
     t.reopen()
     found = [it.last_offset for it in t.log.aborted_between(Offset(1), Offset(3))]
     assert found == ([] if committed else [2])
+
+
+@pytest.mark.parametrize("clean", [True, False])
+def test_no_snapshot_lacks_what_could_not_be_read(*, clean: bool) -> None:
+    """A start that passes over a marker notes it: another broker is asked, then it is counted."""
+    t = Partition()
+    in_transaction(t, 0, 2)
+    t.end(2, committed=True)
+    t.append("a")
+    t.commit()
+    t.flush()
+    marker = t.log.active_segment.find(Offset(1))
+    assert marker is not None
+    assert isinstance(t.disk, SimulatedDisk)
+    where = t.log.active_segment.path(".log"), marker[0] + marker[1].size - 1
+    t.disk.flip(*where, 0)
+    for is_clean in (False, clean):
+        t.reopen(clean=is_clean)
+        assert t.log.corrupt == t.log.passed_over == (0, marker[0], 1, frozenset())
+        assert t.log.last_stable_offset == 0
+        t.log.roll(t.now)
+        t.write()
+        t.append("b")
+        t.commit()
+    t.disk.flip(*where, 0)
+    count_producers_anew(t.log, t.now)
+    assert t.log.passed_over is None
+    assert t.log.last_stable_offset == t.log.high_watermark
+    for clean_too in (clean, True, False):
+        t.reopen(clean=clean_too)
+        assert t.log.last_stable_offset == t.log.high_watermark
 
 
 def test_a_snapshot_from_before_what_is_gone_is_not_believed() -> None:

@@ -50,6 +50,11 @@ class MenderDeps(NamedTuple):
     patience: Millis  # with the leader
 
 
+def _is_harmed(found: PartitionLog) -> bool:
+    """Whether a batch cannot be read, or could not be when producers were counted."""
+    return found.corrupt is not None or found.passed_over is not None
+
+
 class NotThere(BrokerError):
     """The leader did not give what is missing."""
 
@@ -67,7 +72,7 @@ class LogMender:
 
     def look_at(self, replica: FollowingReplica) -> None:
         """It follows now, or a batch of its log was found to be corrupt."""
-        is_to_be_mended = replica.log.corrupt is not None and replica.leader is not None
+        is_to_be_mended = _is_harmed(replica.log) and replica.leader is not None
         if (
             is_to_be_mended
             and replica not in self._at_work
@@ -79,7 +84,7 @@ class LogMender:
         """Until it is whole, or follows no more in this epoch."""
         wait, told = WAIT_MIN, ""
         try:
-            while not replica.is_over and replica.log.corrupt is not None:
+            while not replica.is_over and _is_harmed(replica.log):
                 try:
                     await self._mend_once(replica)
                 except (BrokerError, ConnectionGone) as error:
@@ -110,7 +115,10 @@ class LogMender:
         """
         found, replicas = replica.log, self._deps.replicas
         cuts = found.cuts
-        if replica.is_over or found.corrupt is None:
+        if replica.is_over:
+            return cuts, None
+        if found.corrupt is None:  # it is mended, and what it says is counted
+            await replicas.logs.count_producers_anew(found)
             return cuts, None
         gap = await self._find(found)
         if gap is None:

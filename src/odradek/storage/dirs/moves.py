@@ -448,6 +448,7 @@ class Move:
         self.future.unclean = self.current.unclean
         self.future.incarnation = self.current.incarnation
         self.future.producers = replace(self.current.producers, planned={})
+        self.future.passed_over = self.current.passed_over
         self.future.on_high_watermark(self.current.high_watermark)
         self.current.failures = Failures()  # that its files go says nothing of the disk
         if self.current.log_start_offset > self.future.log_start_offset:  # DeleteRecords meanwhile

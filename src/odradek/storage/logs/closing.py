@@ -18,21 +18,25 @@ def close(log: PartitionLog, now: Timestamp) -> None:
     assert not log.being_cleaned, log.partition
     if log.log_end_offset == log.closed_end:
         return
-    folder = log.folder
-    with log.failures.touching(folder.disk.name):
+    with log.failures.touching(log.folder.disk.name):
         log.active_segment.complete_times()
-        path = folder.path(segment_stem(log.log_end_offset) + SNAPSHOT)
-        file = folder.disk.open(path, create=True)
-        try:
-            file.truncate(0)
-            file.write([producer_snapshot.encode(log.producers.entries.values())], 0)
-            file.sync()
-        finally:
-            file.close()
+        if log.passed_over is None:
+            _write_snapshot(log)
     flush = FlushJob(log, now)
     flush.run()
     flush.publish()
     rest(log)
+
+
+def _write_snapshot(log: PartitionLog) -> None:
+    path = log.folder.path(segment_stem(log.log_end_offset) + SNAPSHOT)
+    file = log.folder.disk.open(path, create=True)
+    try:
+        file.truncate(0)
+        file.write([producer_snapshot.encode(log.producers.entries.values())], 0)
+        file.sync()
+    finally:
+        file.close()
 
 
 class RestJob:

@@ -508,6 +508,9 @@ class _Loading:
             start = first  # a client may send again what was deleted
         if start < self.end:
             replay_producers(self.log, start, self.now, self.checked_from)
+        if self.log.passed_over is not None:
+            self.log.corrupt = self.log.passed_over
+            self.repair.notes.append(f"corrupt at offset {self.log.corrupt.offset}")
         self.log.producers.on_high_watermark(self.log.high_watermark)
         self.log.producers.expire(self.now, self.log.config.producer_expiration_ms)
 

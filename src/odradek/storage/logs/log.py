@@ -421,7 +421,12 @@ class PartitionLog(ReadableLog):
         return segment
 
     def _snapshot(self) -> bytes:
-        """The producers with all that is decided: they stand before the next batch."""
+        """The producers with all that is decided: they stand before the next batch.
+
+        Nothing where a batch was passed over: a later start has to meet it again.
+        """
+        if self.passed_over is not None:
+            return b""
         return producer_snapshot.encode(
             {**self.producers.entries, **self.producers.planned}.values()
         )

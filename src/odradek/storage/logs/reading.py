@@ -98,6 +98,7 @@ class ReadableLog:
         "log_end_offset",
         "log_start_offset",
         "partition",
+        "passed_over",
         "producers",
         "recovery_point",
         "segments",
@@ -120,6 +121,7 @@ class ReadableLog:
         self.high_watermark = Offset(0)
         self.recovery_point = Offset(0)
         self.corrupt: CorruptAt | None = None  # the first such batch that was met
+        self.passed_over: CorruptAt | None = None  # likewise, and `producers` lack what it says
         self.being_cleaned = False  # its old segments are being replaced, and must stay
         self._end_position: EndPosition = NOT_LOOKED_UP
 

@@ -13,6 +13,7 @@ from odradek.records.batch import check_crc
 from odradek.records.control import end_marker_in
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.producers import NO_COORDINATOR, ProducerEntry
+from odradek.storage.logs.reading import CorruptAt
 from odradek.storage.segments.leaping import walk_leaping
 from odradek.storage.segments.segment import Segment
 
@@ -23,12 +24,16 @@ def replay_producers(
     """Counts the batches of producers from an offset to the end, and notes who aborted what.
 
     Only batches that are as they were written: a bit that turned in a header would fence off a
-    living producer for ever. Those from `checked_from` on were looked at before.
+    living producer for ever. The first that is passed over is noted: until it was fetched again
+    and counted, no snapshot says what is known of the producers. Those from `checked_from` on were
+    looked at before.
     """
+    log.passed_over = None
     for segment in log.segments[log.segments.index(log.segment_of(start)) :]:
         segment.aborted.truncate(start)
         for position, header in walk_leaping(segment, start):
-            if header.producer_id < 0 or header.base_offset < start:
+            is_counted = header.producer_id >= 0 or header.is_transactional or header.is_control
+            if not is_counted or header.base_offset < start:
                 continue
             is_checked = checked_from is not None and header.base_offset >= checked_from
             marker = None
@@ -38,6 +43,9 @@ def replay_producers(
                     check_crc(batch, header)
                     marker = end_marker_in(batch, header)
             except CorruptBatch:
+                if log.passed_over is None:
+                    at = Offset(max(header.base_offset, segment.base_offset))
+                    log.passed_over = CorruptAt(segment.base_offset, position, at)
                 continue
             aborted = log.producers.replay(header, marker, now)
             if aborted is not None:

@@ -51,7 +51,7 @@ def truncate_to(log: PartitionLog, offset: Offset, now: Timestamp) -> None:
             log.recovery_point = min(log.recovery_point, log.log_end_offset)
             log.high_watermark = min(log.high_watermark, log.log_end_offset)
             log.log_start_offset = min(log.log_start_offset, log.log_end_offset)
-            _reload_producers(log, now)
+            _reload_producers(log, log.log_end_offset, now)
         history = log.epochs.copy()
         if history.truncate_from_end(min(offset, log.log_end_offset)):
             log.epochs = history  # the file follows with the recovery point
@@ -103,7 +103,7 @@ def truncate_fully(log: PartitionLog, start_offset: Offset, now: Timestamp) -> N
         log.segments = []
         _begin_at(log, start_offset, now)
         disk.sync_directory(log.folder.name)
-    log.producers = ProducerState()
+    log.producers, log.passed_over = ProducerState(), None
     log.log_start_offset = log.log_end_offset = start_offset
     log.recovery_point = log.high_watermark = start_offset
     log.reset()
@@ -152,11 +152,25 @@ def _begin_at(log: PartitionLog, offset: Offset, now: Timestamp) -> None:
     log.segments.append(segment)
 
 
-def _reload_producers(log: PartitionLog, now: Timestamp) -> None:
-    """As they were at the newest snapshot that is left, and on from there to the end."""
-    log.producers = ProducerState()
+def count_producers_anew(log: PartitionLog, now: Timestamp) -> None:
+    """A batch that was passed over can be read by now; what snapshots behind it lack is counted.
+
+    Who aborted what is written anew, too.
+    """
+    assert log.is_idle, log.partition
+    assert not log.being_cleaned, log.partition
+    if log.passed_over is None:
+        return
+    with log.failures.touching(log.folder.disk.name):
+        _reload_producers(log, log.passed_over.offset, now)
+    log.reset()
+
+
+def _reload_producers(log: PartitionLog, upto: Offset, now: Timestamp) -> None:
+    """As they were at the newest snapshot up to there, and on from there to the log's end."""
+    log.producers, log.passed_over = ProducerState(), None
     start = log.segments[0].base_offset
-    for offset in reversed(_delete_snapshots(log, log.log_end_offset)):
+    for offset in reversed(_delete_snapshots(log, upto)):
         path = log.folder.path(segment_stem(offset) + SNAPSHOT)
         try:
             entries = producer_snapshot.decode(read_small(log.folder.disk, path), path)

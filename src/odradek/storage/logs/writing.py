@@ -213,6 +213,8 @@ class WriteJob:
         piece.segment.create()
         assert piece.snapshot is not None, "a new segment comes with a snapshot"
         disk = self.log.folder.disk
+        if not piece.snapshot:
+            return
         try:
             write_snapshot(disk, piece.segment, piece.snapshot)
         except OSError as error:

@@ -34,8 +34,10 @@ from odradek.storage.dirs.room import Room
 from odradek.storage.errors import CorruptFile, DiskFull, LogDirOffline, StorageError
 from odradek.storage.lending import Lent
 from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.reading import CorruptAt
 from odradek.storage.logs.retention import DeleteJob, DeletionBeforeTheStart, oldest_below
 from odradek.storage.logs.rot import check_range
+from odradek.storage.logs.truncation import count_producers_anew
 from odradek.storage.logs.view import LogView
 from odradek.storage.settings import LogConfig
 
@@ -79,6 +81,7 @@ class LocalLogs:
             for name, worker in self.workers.items()
         }
         self.on_corrupt_file: list[Callable[[PartitionLog, CorruptFile], None]] = []
+        self.on_corrupt: list[Callable[[PartitionLog, CorruptAt], None]] = []
         self._on_log_start = on_log_start
         self._clock = doors.clock
         self._settings = settings
@@ -351,6 +354,18 @@ class LocalLogs:
             await self._alone_with(found, partial(self._truncation, found, offset))
         finally:
             log_dir.is_cut({found.partition: offset})
+        self._tell_passed_over(found)
+
+    async def count_producers_anew(self, found: PartitionLog) -> None:
+        """What was passed over, when they were counted, is mended. In the lane of its dir."""
+        job = partial(count_producers_anew, found, self._clock.wall())
+        await self._alone_with(found, lambda: job)
+        self._tell_passed_over(found)
+
+    def _tell_passed_over(self, found: PartitionLog) -> None:
+        if found.passed_over is not None:
+            for corrupt in self.on_corrupt:
+                corrupt(found, found.passed_over)
 
     async def start_fully_at(self, found: PartitionLog, offset: Offset) -> None:
         """Drops everything; the log begins anew at this offset. In the lane of its dir.
