@@ -178,6 +178,7 @@ class Compaction:
             at = log.segments.index(originals[0])
             assert log.segments[at : at + len(originals)] == originals, log.partition
             log.segments[at : at + len(originals)] = [cleaned]
+        log.cuts += bool(self._replaced)  # what was planned before is of other bytes
         self._replaced = []
         log.being_cleaned = False
 

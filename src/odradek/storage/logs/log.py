@@ -119,7 +119,7 @@ class PartitionLog(ReadableLog):
         self.is_given_up = False  # a job on it failed in a way that no code foresees
         self.broken = False  # a write failed, and those behind it must fail too
         self.closed_end = NO_OFFSET  # ending here, its files lack nothing that closing adds
-        self.cuts = 0  # truncations that were begun: what was planned before them is void
+        self.cuts = 0  # how often its bytes were exchanged: what was planned before is void
         self._in_flight = 0  # jobs that were taken and neither published nor failed
         self._job: WriteJob | None = None  # that of this turn
         self._cold: dict[Segment, None] = {}  # what it has to read before it is published
