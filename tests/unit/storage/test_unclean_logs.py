@@ -271,6 +271,21 @@ def doubted() -> Host:
     return h
 
 
+def test_what_has_lost_its_successor_is_another_log_whatever_it_lacked_before() -> None:
+    """The one that took its place had all again, and may have been in sync as what it was then."""
+    h = Host(1)
+    log, log_dir = h.dirs.get_or_create(part(0), KNOWN, NOW), h.dirs.dirs[0]
+    assert reason(h) is Reason.MADE_ANEW
+    before = log.incarnation
+    log_dir.learn(log_dir.settle_leaving({part(0): "disk-1"}, (), NOW))
+    assert reason(h) is Reason.MADE_ANEW
+    assert log.incarnation > before
+    h.restart()
+    found = h.dirs.get(part(0))
+    assert found is not None
+    assert (found.incarnation, reason(h)) == (log.incarnation, Reason.MADE_ANEW)
+
+
 def end_doubts(h: Host) -> None:
     """What a start does where no dir is offline."""
     were_open = [

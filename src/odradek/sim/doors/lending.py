@@ -27,6 +27,7 @@ WATCHED: Final[tuple[tuple[type, str], ...]] = (
     (DirCheckpoints, "logs"),
     (DirCheckpoints, "contested"),
     (DirCheckpoints, "arriving"),
+    (DirCheckpoints, "left_behind"),
     (LogDir, "futures"),
 )
 WORLDS: Final = __file__.replace("doors/lending.py", "worlds")

@@ -47,6 +47,7 @@ class DirCheckpoints:
         self.logs: dict[TopicPartition, PartitionLog] = {}  # changed on the loop
         self.contested: dict[TopicPartition, PartitionLog] = {}  # other dirs have one, too
         self.arriving: dict[TopicPartition, PartitionLog] = {}  # about to get their names here
+        self.left_behind: dict[TopicPartition, PartitionLog] = {}  # a move may have replaced them
         self.cleaner_offsets: Offsets = {}  # replaced whole, never changed: the loop reads it
         self.starts_to_be: Offsets = {}  # of logs that begin there in a moment; on the loop
         self._recovery_points: Offsets = {}
@@ -127,7 +128,7 @@ class DirCheckpoints:
 
     def _named(self) -> dict[TopicPartition, PartitionLog]:
         """All that have the name of a current log here, or are about to get it."""
-        return self.logs | self.contested | self.arriving
+        return self.left_behind | self.logs | self.contested | self.arriving
 
     def checkpoint(self) -> "CheckpointJob":
         """What all the checkpoints should say now. On the loop; its `run` is for the disk."""

@@ -46,7 +46,7 @@ class DirUncleanLogs(DirSyncedLogs):
         super().__init__(disk, failures)
         self._unclean = UncleanLogs({})  # what its file says; the disk's thread changes it
         self._served_without: frozenset[str] = frozenset()  # likewise
-        self.leaving: dict[TopicPartition, str] = {}  # where a log that served later may be
+        self.leaving: dict[TopicPartition, str] = {}  # in which dir a log may be that served later
 
     def clear_unclean(self, partitions: Collection[TopicPartition]) -> None:
         """They have all records again, or no other replica has them: the broker says so."""
@@ -63,26 +63,25 @@ class DirUncleanLogs(DirSyncedLogs):
 
     def settle_leaving(
         self,
-        here: Collection[TopicPartition],
+        leaving: Mapping[TopicPartition, str],
         were_open: Collection[str],
         now: Timestamp,
     ) -> Known:
-        """What is known of logs that a move may have replaced; once at a start. `learn` follows.
+        """What is known of these logs, which moves may have replaced. `learn` follows.
 
         If the other dir is here, and has no such log, the move did not end. Where its disk was
-        replaced, or it was dropped from the settings, they may lack what came later.
+        replaced, or it was dropped from the settings, they may lack what came later, also if they
+        lacked something before.
         """
-        leaving = {p: self.leaving[p] for p in self.leaving.keys() & {*here}}
         gone = {p for p, it in leaving.items() if it not in were_open}
-        gone = {p for p in gone if p not in self._unclean.logs or self._unclean.logs[p].is_doubt}
-        logs = dict(self._unclean.logs) | all_unknown(gone)
+        known = {p: it for p, it in self._unclean.logs.items() if not (p in gone and it.is_doubt)}
+        logs = all_unknown(gone) | known
         anew = self.begun_anew(gone, now)
         incarnations = {**self._unclean.incarnations, **anew}
         with self.failures.touching(self.name):
-            self._write_unclean(self._unclean._replace(logs=logs, incarnations=incarnations))
+            self._write_unclean(UncleanLogs(logs, incarnations=incarnations))
             for partition in leaving:
                 note_kept(self.disk, str(partition))
-                del self.leaving[partition]
         return {it: Learnt(logs[it], anew[it]) for it in gone}
 
     def doubt(self, offline: frozenset[str], partitions: Collection[TopicPartition]) -> Known:

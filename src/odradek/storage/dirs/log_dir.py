@@ -21,6 +21,7 @@ from odradek.model.units import Timestamp
 from odradek.ports import Disk, Lock
 from odradek.storage.dirs.dir_checkpoints import checkpoint_of
 from odradek.storage.dirs.dir_new_logs import DirNewLogs
+from odradek.storage.dirs.dir_unclean_logs import Known
 from odradek.storage.errors import CorruptFile, DiskFull, OutOfDescriptors, StorageError
 from odradek.storage.files.checkpoints import (
     MetaProperties,
@@ -234,6 +235,7 @@ class LogDir(DirNewLogs):
         """A job that the disk still holds keeps the tables that it knows."""
         self._is_abandoned = True
         self.logs, self.contested, self.arriving, self.futures = {}, {}, {}, {}
+        self.left_behind = {}
 
     def let_go(self) -> None:
         """Of its files, and of the lock."""
@@ -297,6 +299,32 @@ class LogDir(DirNewLogs):
                 self.disk.sync_directory("")
         log.folder.name = name
 
+    def open_again(
+        self, old: PartitionLog, config: LogConfig, now: Timestamp
+    ) -> tuple[PartitionLog, Known]:
+        """The log that a move has left behind, from its files, and what is known of it.
+
+        The one that took its place is lost with its dir.
+        """
+        partition = old.partition
+        checkpointed = Checkpointed(
+            old.recovery_point,
+            old.log_start_offset,
+            old.high_watermark,
+            self.cleaner_offsets.get(partition, Offset(0)),
+        )
+        opener = LogOpener(self.failures, clean=False, now=now, before_cut=self._note_recovering)
+        with self.failures.touching(self.name):
+            for segment in old.segments:
+                self.files.forget(segment)
+            try:
+                folder = Folder(self.files, old.folder.name)
+                log = opener.open(partition, folder, config, checkpointed).log
+            except CorruptFile as error:
+                raise OSError(str(error)) from error
+            self.name_synced(others={partition})
+        return log, self.settle_leaving({partition: self.leaving[partition]}, (), now)
+
     def sync_names(self) -> None:
         """What was renamed here is so after a loss of power, too."""
         with self.failures.touching(self.name):
@@ -347,7 +375,8 @@ class ClosingJob(NamedTuple):
         sound = [log for log in self.logs if not log.is_given_up]
         with log_dir.failures.touching(log_dir.name):
             for log in sound:
-                close(log, self.now)
+                if not is_put_away(log):
+                    close(log, self.now)
             checkpoint_of(log_dir, self.named).run()
             log_dir.forget_all_synced()
             if len(sound) == len(self.logs):
@@ -375,3 +404,12 @@ class TruncationJob(NamedTuple):
         self.log_dir.lower_cleaner_offsets(cuts)
         for log, offset in self.cuts:
             (truncate_fully if self.fully else truncate_to)(log, offset, self.now)
+
+
+def is_put_away(log: PartitionLog) -> bool:
+    """Whether its directory has the name of one that goes, or is kept for a person.
+
+    On the disk's thread: it is renamed there.
+    """
+    found = parse_log_name(log.folder.name)
+    return found is not None and found.kind in {Kind.DELETE, Kind.STRAY}

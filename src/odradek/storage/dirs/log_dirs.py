@@ -16,7 +16,7 @@ from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition
 from odradek.model.units import Timestamp
 from odradek.ports import Random
 from odradek.storage.dirs.dir_new_logs import InDir
-from odradek.storage.dirs.log_dir import LogDir
+from odradek.storage.dirs.log_dir import LogDir, is_put_away
 from odradek.storage.dirs.placement import Candidate, choose_dir
 from odradek.storage.errors import LogDirNotFound, LogDirOffline, StorageError
 from odradek.storage.files.checkpoints import MetaProperties
@@ -107,6 +107,12 @@ class LogDirs:
             if partition in log_dir.logs and not log_dir.is_offline:
                 return log_dir
         return None
+
+    def left_in(self, partition: TopicPartition) -> LogDir | None:
+        """The dir of the log that a move has left behind; of several, the one that served last."""
+        left = {it.name: it for it in self.online if partition in it.left_behind}
+        last = [it for it in left.values() if it.leaving[partition] not in left]
+        return last[0] if last else None
 
     def __iter__(self) -> Iterator[PartitionLog]:
         """Every current log that can be served."""
@@ -215,6 +221,10 @@ class LogDirs:
             return log
         if not how.is_new and self.some_failed:
             raise LogDirOffline(f"{partition} may be in a log dir that is offline")
+        left = self.left_in(partition)
+        if left is not None:
+            del left.leaving[partition]
+            self.set_aside(left, left.left_behind.pop(partition))
         refused: list[str] = []
         while (name := self.choose(partition, refused=refused)) is not None:
             log_dir = self.named(name)
@@ -256,7 +266,9 @@ class LogDirs:
         """Its logs, and where they are; they are not found from now on. On the loop."""
         forgotten = []
         for log_dir in self.online:
-            for logs in (log_dir.logs, log_dir.contested, log_dir.futures):
+            log_dir.leaving.pop(partition, None)
+            tables = log_dir.logs, log_dir.contested, log_dir.futures, log_dir.left_behind
+            for logs in tables:
                 log = logs.pop(partition, None)
                 if log is not None:
                     log.failures = Failures()  # that its files go says nothing of the disk
@@ -295,10 +307,16 @@ class LogDirs:
 
     def set_aside(self, log_dir: LogDir, log: PartitionLog) -> None:
         """Gives a log that the cluster does not know a stray's name: a person may still want it."""
-        log_dir.rename_log(log, renamed(log.partition, self.unique(), Kind.STRAY))
+        if not is_put_away(log):
+            log_dir.rename_log(log, renamed(log.partition, self.unique(), Kind.STRAY))
 
     def discard(self, log_dir: LogDir, log: PartitionLog) -> None:
-        """Gives a forgotten log's directory another name, under which it waits for its end."""
+        """Gives a forgotten log's directory another name, under which it waits for its end.
+
+        Once: the end of a move and a deletion may both want it.
+        """
+        if is_put_away(log):
+            return
         name = renamed(log.partition, self.unique(), Kind.DELETE)
         log_dir.rename_log(log, name)
         log_dir.to_delete.append(name)

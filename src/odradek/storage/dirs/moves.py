@@ -65,6 +65,7 @@ from odradek.storage.files.names import (
 from odradek.storage.files.new_logs import put_note
 from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.producers import ProducerState
 from odradek.storage.logs.retention import DeleteJob
 from odradek.storage.logs.truncation import truncate_fully, truncate_to
 from odradek.storage.logs.view import LogView
@@ -322,9 +323,7 @@ class Move:
 
     def tidy(self) -> Generator[Step, None, None]:
         """The old log goes; if its dir fails now, the next start knows by the note."""
-        yield Step(self.target, self.target.sync_names, is_background=True)
-        discard = partial(self._dirs.discard, self.source, self.current)
-        yield Step(self.source, discard, lent=(self.current,))
+        yield from _put_away(self._dirs, self.source, self.partition, self.target)
         if self._rest is not None:
             yield Step(self.target, self._rest.run)
 
@@ -442,13 +441,16 @@ class Move:
             raise
         self.is_undecided = False
         del self.target.futures[self.partition]
-        self.source.logs.pop(self.partition, None)  # not there if its dir has just failed
+        if self.source.logs.pop(self.partition, None) is not None:  # its dir may just have failed
+            self.source.left_behind[self.partition] = self.current
+            self.source.leaving[self.partition] = self.target.name
         self.target.logs[self.partition] = self.future
         self.future.config = self.current.config
         self.future.unclean = self.current.unclean
         self.future.incarnation = self.current.incarnation
         self.future.producers = replace(self.current.producers, planned={})
         self.future.passed_over = self.current.passed_over
+        self.current.producers = ProducerState(dict(self.current.producers.entries))
         self.future.on_high_watermark(self.current.high_watermark)
         self.current.failures = Failures()  # that its files go says nothing of the disk
         if self.current.log_start_offset > self.future.log_start_offset:  # DeleteRecords meanwhile
@@ -490,6 +492,23 @@ class Move:
             raise source.failures.report(source.name, OSError(str(error))) from error
 
 
+def _put_away(
+    dirs: LogDirs, left_in: LogDir, partition: TopicPartition, serving: LogDir
+) -> Generator[Step, None, None]:
+    """The log goes that a move has left behind, once it is durable which one serves.
+
+    Until it is gone it stands in the table: a deletion wants it, too.
+    """
+    old = left_in.left_behind.get(partition)
+    if old is None:
+        return
+    yield Step(serving, serving.sync_names, is_background=True)
+    if left_in.left_behind.get(partition) is old:
+        yield Step(left_in, partial(dirs.discard, left_in, old), lent=(old,))
+    if left_in.left_behind.get(partition) is old:
+        del left_in.left_behind[partition], left_in.leaving[partition]
+
+
 def begin_move(
     dirs: LogDirs, partition: TopicPartition, target: str, *, how: InDir, now: Timestamp
 ) -> Generator[Step, None, Move | None]:
@@ -511,6 +530,7 @@ def begin_move(
         yield from Move(dirs, partition).cancel()
     if target_dir is source:
         return None
+    yield from _put_away(dirs, target_dir, partition, source)
     if dirs.some_failed:
         raise LogDirOffline(f"a future log of {partition} may be in a log dir that is offline")
     if not fits_future(partition):

@@ -56,17 +56,18 @@ async def _settle_leaving(
     for log_dir in dirs.online:
         away = [p for p, it in log_dir.leaving.items() if it in dirs.offline and p in log_dir.logs]
         for partition in away:
-            del log_dir.logs[partition]
+            log_dir.left_behind[partition] = log_dir.logs.pop(partition)
         if away:
             log.warning("logs.may_have_moved", log_dir=log_dir.name, count=len(away))
         try:
-            here = tuple(log_dir.logs)
-            settle = partial(log_dir.settle_leaving, here, were_open, now)
+            leaving = {p: it for p, it in log_dir.leaving.items() if p in log_dir.logs}
+            settle = partial(log_dir.settle_leaving, leaving, were_open, now)
             known = await off_loop(workers[log_dir.name], settle)
         except StorageError as error:
             _not_noted(log_dir.name, error)
             continue
         log_dir.learn(known)
+        log_dir.leaving = {p: it for p, it in log_dir.leaving.items() if p in log_dir.left_behind}
 
 
 async def note_offline(

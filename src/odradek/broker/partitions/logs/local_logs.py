@@ -18,7 +18,7 @@ from odradek.broker.jobs import drained, off_loop
 from odradek.broker.partitions.logs.doubted_logs import doubt, note_offline
 from odradek.broker.partitions.logs.group_commit import GroupCommit
 from odradek.broker.partitions.logs.log_starts import LogStarts, Wish
-from odradek.broker.partitions.replicas.hosted import LeaderAndIsrState
+from odradek.broker.partitions.replicas.hosted import LeaderAndIsrState, is_of_another_topic
 from odradek.broker.settings import SettingsSource
 from odradek.config.rows import transactions
 from odradek.model.errors import CorruptBatch
@@ -201,11 +201,28 @@ class LocalLogs:
         if begun is not None and not self.dirs.failures.has_failed(begun):
             return begun
         self.end_making(partition)  # that dir has failed
-        name = self._choose(wanted, is_lost=is_lost)
+        is_new = wanted.is_new and not is_lost
+        left = None if is_new else self._left_in(wanted)
+        if left is not None:
+            name = self._back_in(left, wanted)
+        else:
+            name = self._choose(wanted, is_lost=is_lost)
         if name is not None:
             self._being_made[partition] = name
             self._being_made_in[name] += 1
         return name
+
+    def _left_in(self, wanted: LeaderAndIsrState) -> LogDir | None:
+        """The dir of a log of this topic that a move between dirs has left behind."""
+        left = self.dirs.left_in(wanted.partition)
+        if left is None:
+            return None
+        topic_id = left.left_behind[wanted.partition].topic_id
+        return None if is_of_another_topic(topic_id, wanted.topic_id) else left
+
+    def _back_in(self, left: LogDir, wanted: LeaderAndIsrState) -> str | None:
+        """Its dir, once the dir to which it went was replaced; while that is offline, none."""
+        return None if left.leaving[wanted.partition] in self.dirs.offline else left.name
 
     def _choose(self, wanted: LeaderAndIsrState, *, is_lost: bool) -> str | None:
         contested = self.dirs.contested(wanted.partition)
@@ -225,6 +242,9 @@ class LocalLogs:
         begun = self._being_made.get(partition)
         if begun is not None:
             return begun
+        left = None if self.dirs.some_failed else self.dirs.left_in(partition)
+        if left is not None:
+            return left.name
         return next((it.name for it in self.dirs.contested(partition).values()), None)
 
     async def make(self, name: str, wanted: Sequence[LeaderAndIsrState], me: BrokerId) -> None:
@@ -263,9 +283,9 @@ class LocalLogs:
         """
         partition, topic_id = state.partition, state.topic_id
         found = self.dirs.get(partition)
-        if found is None and not self.dirs.contested(partition):
-            return True
         try:
+            if found is None and not self.dirs.contested(partition):
+                return await self._is_not_left(state)
             if found is None:
                 await self._replace(self.dirs.decide(partition, topic_id), topic_id)
                 return self.dirs.get(partition) is None
@@ -277,6 +297,37 @@ class LocalLogs:
         except StorageError as error:
             log.error("log.not_made", partition=str(partition), error=str(error))
         return False
+
+    async def _is_not_left(self, state: LeaderAndIsrState) -> bool:
+        """Whether there is no log either that a move has left behind, and whose successor is lost.
+
+        One of an earlier topic goes, and for a new replica the log of an earlier one is set aside.
+        """
+        partition, left = state.partition, self._left_in(state)
+        if self.dirs.left_in(partition) is None:
+            return True
+        if left is None:
+            await self._replace(self.dirs.forget(partition), state.topic_id)
+        elif state.is_new:
+            await self._discard(self.dirs.forget(partition), self.dirs.set_aside)
+        elif self._back_in(left, state) is not None:
+            await self._serve_again(left, left.left_behind[partition])
+            return False
+        else:
+            raise LogDirOffline(f"{partition} may be in {left.leaving[partition]}")
+        return True
+
+    async def _serve_again(self, log_dir: LogDir, left: PartitionLog) -> None:
+        partition, topic = left.partition, left.partition.topic
+        open_again = partial(log_dir.open_again, left, self.config_of(topic), self._clock.wall())
+        found, known = await off_loop(self.workers[log_dir.name], open_again, lent=[left])
+        if log_dir.left_behind.get(partition) is not left:
+            return
+        del log_dir.left_behind[partition], log_dir.leaving[partition]
+        found.config = self.config_of(topic)  # it may have changed
+        log_dir.logs[partition] = found
+        log_dir.learn(known)
+        log.warning("log.left_behind_serves", partition=str(partition), log_dir=log_dir.name)
 
     async def _replace(
         self, forgotten: Sequence[tuple[LogDir, PartitionLog]], topic_id: TopicId
