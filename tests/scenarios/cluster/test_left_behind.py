@@ -134,3 +134,35 @@ def test_what_was_deleted_of_a_log_that_waits_stays_deleted(t: ClusterScenario) 
     found = broker.log("orders")
     assert found is not None
     assert found.log_start_offset == 2
+
+
+@staged(brokers=1, settings=ALONE)
+def test_on_a_disk_without_room_it_waits_for_its_target_too(t: ClusterScenario) -> None:
+    """That it left is noted there all the same; room comes later."""
+    shop, broker = t.operator(), t.broker(1)
+    shop.make("orders", 1, 1)
+    disk = broker.machine.disk(broker.disk_of("orders"))
+    produced(shop, FIRST)
+    disk.faults.capacity = disk.used
+    target = broker.other_disk("orders")
+    fails = Fault(errno.EIO, frozenset({"sync_directory"}), "", skip=99)
+    slow = slow_rename("orders-0.*-future")
+    broker.machine.disk(target).faults.rows += [slow, fails]
+    shop.move(1, "orders", broker.path_of(target))
+    t.wait_until(lambda: slow.hits, "the swap has begun")
+    fails.skip = 0
+    t.run(seconds=5)
+    disk.faults.capacity = None
+    t.run(seconds=5)
+    broker.stop()
+    broker.fail_disk(target)
+    broker.start()
+    t.run(seconds=5)
+    assert broker.log("orders") is None
+    broker.stop()
+    broker.machine.disk(target).faults.rows.clear()
+    broker.repair_disk(target)
+    broker.start()
+    t.run(seconds=3)
+    assert broker.disk_of("orders") == target
+    assert shop.read("orders") == FIRST

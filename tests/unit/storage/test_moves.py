@@ -394,16 +394,22 @@ def test_a_dir_that_fails_during_a_copy_ends_the_move(disk: int) -> None:
 @pytest.mark.parametrize("disk", [0, 1])
 @pytest.mark.parametrize("change", range(1, 60))
 @pytest.mark.parametrize("after", ["exit", "crash"])
-def test_a_swap_survives_a_crash_at_every_step(disk: int, change: int, after: str) -> None:
+@pytest.mark.parametrize("is_full", [False, True])
+def test_a_swap_survives_a_crash_at_every_step(
+    disk: int, change: int, after: str, *, is_full: bool
+) -> None:
     """The next start finds one current log, whole; never two, never none."""
     h = Host(2)
     move = moving(h)
     for log in h.dirs:
         FlushJob(log, NOW).run()
+    if is_full:
+        h.disks[0].faults.capacity = h.disks[0].used
     faults = h.disks[disk].faults
     faults.crash_at_change = faults.changes + change
     with suppress(PowerLost):  # or the other disk's part is over before
         driven(move.swap(NOW))
+    h.disks[0].faults.capacity = None
     h.come_back(after)
     assert end(h) == 3
     found = h.dirs.get(part(0))
@@ -414,14 +420,23 @@ def test_a_swap_survives_a_crash_at_every_step(disk: int, change: int, after: st
 
 @pytest.mark.parametrize("disk", [0, 1])
 @pytest.mark.parametrize("call", range(80))
-def test_what_is_appended_after_a_swap_failed_is_never_lost(disk: int, call: int) -> None:
-    """A disk fails at any call; whoever serves on is the true one when it comes back."""
+@pytest.mark.parametrize("is_full", [False, True])
+def test_what_is_appended_after_a_swap_failed_is_never_lost(
+    disk: int, call: int, *, is_full: bool
+) -> None:
+    """A disk fails at any call; whoever serves on is the true one when it comes back.
+
+    Also where the log moves away for want of room, which comes only later.
+    """
     h = Host(2)
     move = moving(h)
+    if is_full:
+        h.disks[0].faults.capacity = h.disks[0].used
     h.disks[disk].faults.rows.append(Fault(error=errno.EIO, skip=call))
     with suppress(StorageError):
         driven(move.swap(NOW))
     h.disks[disk].faults.rows.clear()
+    h.disks[0].faults.capacity = None
     h.dirs.handle_failures()
     found = h.dirs.get(part(0))
     expected = 3

@@ -187,7 +187,6 @@ class Move:
         self._rest: DeleteJob | None = None  # of what the current log lost during the swap
         self._came_in = NO_LEADER_EPOCH  # what the current log's note says
         self._moved = Note("", 0, "")  # what the future log's note is to say
-        self._unwritten: Note | None = None  # for which the current log's disk had no room
         self.is_undecided = False  # a note says that it may be replaced, and none how that ended
         self.piece_bytes = PIECE_BYTES_MIN
         self._ahead: Piece | None = None  # read while the one before it is written
@@ -464,11 +463,8 @@ class Move:
         chain = self._dirs.unique() if before.chain is None else before.chain
         self._moved = Note(chain, before.number_max + 1, source.name)
         leaving = Note(chain, before.number_max + 2, self.target.name)
-        try:
-            with source.failures.touching(source.name):
-                note_leaving(source.disk, folder.name, leaving)
-        except DiskFull:  # perhaps it moves away for that
-            self._unwritten = leaving
+        with source.failures.touching(source.name):
+            note_leaving(source.disk, folder.name, leaving)
 
     def _check_goes_on(self) -> None:
         """Whether the future log may take its place, now that it has the name."""
@@ -487,7 +483,7 @@ class Move:
         source = self.source
         try:
             with source.failures.touching(source.name):
-                note_kept(source.disk, self.current.folder.name, self._unwritten)
+                note_kept(source.disk, self.current.folder.name)
         except (DiskFull, OutOfDescriptors) as error:  # without the note nothing may be appended
             raise source.failures.report(source.name, OSError(str(error))) from error
 

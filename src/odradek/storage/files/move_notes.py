@@ -9,13 +9,15 @@ Numbers are compared within a chain, which begins with a log's first move. What 
 none: of it and of an older copy that comes back with its disk no number tells which one is true.
 """
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
+from urllib.parse import quote, unquote
 
 from odradek.ports import Disk
 from odradek.storage.errors import CorruptFile
-from odradek.storage.files.dir_files import read_small, write_small
+from odradek.storage.files.dir_files import read_small, write_small, write_synced
 from odradek.storage.files.failures import FULL
-from odradek.storage.files.names import KEPT_HERE, MOVED_HERE, MOVING_AWAY
+from odradek.storage.files.names import KEPT_HERE, MOVED_HERE, MOVING_AWAY, NAME_BYTES_MAX
 
 UNNUMBERED: Final = ""
 """The chain of notes that earlier versions left: they had neither chain nor number."""
@@ -60,10 +62,11 @@ class Moves(NamedTuple):
 
 def read_moves(disk: Disk, directory: str) -> Moves:
     """What the notes in a log's directory say."""
-    moved = _read(disk, f"{directory}/{MOVED_HERE}", MOVED_UNNUMBERED)
-    kept = _read(disk, f"{directory}/{KEPT_HERE}", KEPT_UNNUMBERED)
-    leaving = _read(disk, f"{directory}/{MOVING_AWAY}", 0)
-    served = max((it for it in (moved, kept) if it), key=lambda it: it.number, default=None)
+    names = disk.names(directory)
+    moved = _read(disk, directory, MOVED_HERE, MOVED_UNNUMBERED)
+    kept = _newest(_read(disk, directory, KEPT_HERE, KEPT_UNNUMBERED), _named(names, KEPT_HERE))
+    leaving = _newest(_read(disk, directory, MOVING_AWAY, 0), _named(names, MOVING_AWAY))
+    served = _newest(moved, [] if kept is None else [kept])
     if leaving is not None and served is not None and leaving.number <= served.number:
         leaving = None  # of a move before
     return Moves(served, leaving)
@@ -75,30 +78,57 @@ def note_moved(disk: Disk, directory: str, note: Note) -> None:
 
 
 def note_leaving(disk: Disk, directory: str, note: Note) -> None:
-    """Durably: another copy is about to take this one's place; the number is for the other case."""
-    write_small(disk, f"{directory}/{MOVING_AWAY}", note.encode())
+    """Durably: another copy is about to take this one's place; the number is for the other case.
 
-
-def note_kept(disk: Disk, directory: str, unwritten: Note | None = None) -> None:
-    """Durably: no other copy took its place, or shall; it may be called again.
-
-    `unwritten` is what the disk had no room for before. If it has none yet, an empty note stands
-    for it, which is of no chain: then an operator must choose, if the other copy comes back.
+    A disk without room, from which a log moves for that, takes an empty file still: its name says
+    what its bytes would.
     """
-    kept = f"{directory}/{KEPT_HERE}"
-    if disk.exists(f"{directory}/{MOVING_AWAY}"):
-        disk.rename(f"{directory}/{MOVING_AWAY}", kept)
+    try:
+        write_small(disk, f"{directory}/{MOVING_AWAY}", note.encode())
+    except OSError as error:
+        name = f"{MOVING_AWAY}.{note.chain}.{quote(note.other, safe='')}.{note.number}"
+        if error.errno not in FULL or len(name) > NAME_BYTES_MAX:
+            raise
+        write_synced(disk, f"{directory}/{name}", b"")
         disk.sync_directory(directory)
-    elif unwritten is not None:
-        try:
-            write_small(disk, kept, unwritten.encode())
-        except OSError as error:
-            if error.errno not in FULL:
-                raise
-            write_small(disk, kept, b"")
 
 
-def _read(disk: Disk, path: str, unnumbered: int) -> Note | None:
+def note_kept(disk: Disk, directory: str) -> None:
+    """Durably: no other copy took its place, or shall; it may be called again."""
+    leaving = [name for name in disk.names(directory) if _is_note(name, MOVING_AWAY)]
+    for name in leaving:
+        disk.rename(f"{directory}/{name}", f"{directory}/{name.replace(MOVING_AWAY, KEPT_HERE, 1)}")
+    if leaving:
+        disk.sync_directory(directory)
+
+
+def is_leaving(names: Iterable[str]) -> bool:
+    """Whether one of the files in a log's directory says that it may have been replaced."""
+    return any(_is_note(name, MOVING_AWAY) for name in names)
+
+
+def _is_note(name: str, kind: str) -> bool:
+    return name == kind or bool(_named([name], kind))
+
+
+def _named(names: Iterable[str], kind: str) -> list[Note]:
+    """The notes of a kind that have no bytes."""
+    notes = []
+    for name in names:
+        chain, _, rest = name.removeprefix(f"{kind}.").partition(".")
+        other, _, number = rest.rpartition(".")
+        if name.startswith(f"{kind}.") and number.isdecimal():
+            notes.append(Note(chain, int(number), unquote(other)))
+    return notes
+
+
+def _newest(note: Note | None, others: Iterable[Note]) -> Note | None:
+    notes = [*([] if note is None else [note]), *others]
+    return max(notes, key=lambda it: it.number, default=None)
+
+
+def _read(disk: Disk, directory: str, name: str, unnumbered: int) -> Note | None:
+    path = f"{directory}/{name}"
     try:
         data = read_small(disk, path)
     except FileNotFoundError:

@@ -23,11 +23,11 @@ from odradek.storage.files.checkpoints import (
 )
 from odradek.storage.files.dir_files import delete_if_there, read_small
 from odradek.storage.files.failures import Failures
+from odradek.storage.files.move_notes import is_leaving
 from odradek.storage.files.names import (
     EPOCH_CHECKPOINT,
     INDEX,
     LOG,
-    MOVING_AWAY,
     PARTITION_METADATA,
     SNAPSHOT,
     TIME_INDEX,
@@ -165,7 +165,7 @@ class _Loading:
         """Brings the log to life."""
         names = delete_orphans(self.folder, settle(self.folder))
         files = [file for file in map(parse_segment_file, names) if file is not None]
-        self.is_leaving = MOVING_AWAY in names
+        self.is_leaving = is_leaving(names)
         self._find_segments(files)
         if self.clean:
             self._trust()
