@@ -53,7 +53,7 @@ from odradek.storage.files.unclean_logs import (
 from odradek.storage.logs.closing import close
 from odradek.storage.logs.loading import Checkpointed, LogOpener, Repair
 from odradek.storage.logs.log import PartitionLog
-from odradek.storage.logs.truncation import settle_gap, truncate_fully, truncate_to
+from odradek.storage.logs.truncation import end_of_cut, settle_gap, truncate_fully, truncate_to
 from odradek.storage.segments.segment import Folder
 from odradek.storage.settings import LogConfig
 
@@ -184,6 +184,7 @@ class LogDir(DirNewLogs):
                     self._open(opener, partition, name, config_of(partition.topic), opened)
             self.lower_cleaner_offsets({p: it.log_end_offset for p, it in self.logs.items()})
             self._settle_unclean(found_unclean, self._unflushed() if cache_is_lost else {}, now)
+            self.lower_recovery_points({p: it.recovery_point for p, it in self.logs.items()})
             self._settle_synced()
             if last_boot != boot:
                 write_small(self.disk, BOOT, boot.encode())
@@ -396,10 +397,14 @@ class TruncationJob(NamedTuple):
     def run(self) -> None:
         """On the disk's thread; what the checkpoints say is lowered before."""
         cuts = {log.partition: offset for log, offset in self.cuts}
+        ends = cuts
         if not self.fully:
             gaps = {log.partition: at for log, at in self.cuts if settle_gap(log, at, self.now)}
             self.log_dir.raise_recovery_points(gaps)
-        self.log_dir.lower_recovery_points(cuts)
+            ends = {log.partition: end_of_cut(log, at) for log, at in self.cuts}
+            for log, _ in self.cuts:  # a note of the dir may be gathered at any moment
+                log.recovery_point = min(log.recovery_point, ends[log.partition])
+        self.log_dir.lower_recovery_points(ends)
         self.log_dir.lower_log_starts(cuts)
         self.log_dir.lower_cleaner_offsets(cuts)
         for log, offset in self.cuts:

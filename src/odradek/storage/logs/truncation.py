@@ -58,6 +58,15 @@ def truncate_to(log: PartitionLog, offset: Offset, now: Timestamp) -> None:
         log.reset()
 
 
+def end_of_cut(log: PartitionLog, offset: Offset) -> Offset:
+    """Where it ends once it is cut to this offset: a batch that reaches beyond it goes whole."""
+    if offset >= log.log_end_offset or offset < log.segments[0].base_offset:
+        return offset
+    with log.failures.touching(log.folder.disk.name):
+        found = log.segment_of(offset).find(offset)
+    return offset if found is None else min(offset, Offset(found[1].base_offset))
+
+
 def settle_gap(log: PartitionLog, offset: Offset, now: Timestamp) -> bool:
     """Makes a log durable up to where it is to be cut, if compaction left nothing right below.
 
