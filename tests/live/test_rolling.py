@@ -116,6 +116,9 @@ def test_a_command_that_goes_on_holds_up_nothing_and_an_interrupt_says_how_to_go
         first_said = roll.stderr.readline()
         while f"broker {last} (3 of 3)" not in roll.stderr.readline():
             assert roll.poll() is None
+        second = first_operator(cluster, tmp_path / "first", *CALL, command)
+        _, refused = second.communicate(timeout=30)
+        assert f"another roll of this cluster is under way: process {roll.pid}\n" in refused
         roll.send_signal(signal.SIGINT)
         roll.wait(30)
         (tmp_path / "over").touch()  # its commands have its end of the pipe

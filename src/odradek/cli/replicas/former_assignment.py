@@ -17,10 +17,15 @@ from odradek.model.ids import TopicPartition
 Assignments = Mapping[TopicPartition, tuple[int, ...]]
 
 
+def state_folder() -> Path:
+    """What verbs keep from one call to another."""
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(state).expanduser() / "odradek"
+
+
 def path_of(cluster_id: str) -> Path:
     """Where a cluster's is."""
-    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(state).expanduser() / "odradek" / "reassignments" / f"{cluster_id}.json"
+    return state_folder() / "reassignments" / f"{cluster_id}.json"
 
 
 def former_of(cluster_id: str) -> Assignments:
