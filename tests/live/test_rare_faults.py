@@ -1,16 +1,21 @@
 """Runbooks of what hardly ever happens, in the states that they are about."""
 
 import re
+import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, NamedTuple
 
 import pytest
 from kazoo.client import KazooClient
 
+from odradek.client.records.producer import murmur2
 from tests.compat.broker_process import eventually
 from tests.compat.odradek_shell import Shell
 from tests.live.cluster import LiveCluster
 from tests.live.test_runbooks import Runbooks
+from tests.live.test_two_operators import first_operator
 
 BACK = "group reset-offsets readers -t orders:0 --to-offset 4711 --execute"
 LAST_BYTES = -8
@@ -105,21 +110,67 @@ def test_a_state_that_is_empty(cluster: LiveCluster, odradek: Shell) -> None:
     cluster.check_replicas_equal("orders")
 
 
-def test_a_state_that_is_missing(cluster: LiveCluster, odradek: Shell) -> None:
+class Running(NamedTuple):
+    """A command, and what it is given and tells."""
+
+    stdin: IO[str]
+    stdout: IO[str]
+    stderr: IO[str]
+
+
+@contextmanager
+def running(cluster: LiveCluster, folder: Path, *said: str) -> Iterator[Running]:
+    """Until the block ends."""
+    with first_operator(cluster, folder, *said, stdin=subprocess.PIPE) as begun:
+        assert begun.stdin is not None
+        assert begun.stdout is not None
+        assert begun.stderr is not None
+        try:
+            yield Running(begun.stdin, begun.stdout, begun.stderr)
+        finally:
+            begun.kill()
+
+
+def goes_on_with_the_others(producing: Running, reading: Running) -> None:
+    """Each says of which partition it does not know the leader, and why."""
+    keys = {murmur2(key.encode()) % 2: key for key in "abcdefgh"}
+    producing.stdin.write(f"{keys[0]}:lost\n{keys[1]}:x\n")
+    producing.stdin.flush()
+    assert next(reading.stdout) == "1 x\n"
+    for it in (producing, reading):
+        while not (line := next(it.stderr)).startswith("odradek: no leader: "):
+            assert "trying again" in line
+        assert line.startswith(
+            f"odradek: no leader: 1 (orders: 0): {STATE} in ZooKeeper is missing"
+        )
+    producing.stdin.write(f"{keys[1]}:y\n")
+    producing.stdin.close()
+    assert next(reading.stdout) == "1 y\n"
+    told = producing.stderr.read()
+    assert "2 records produced to orders\n" in told
+    assert "not produced, because there is no leader: 1 of orders-0" in told
+
+
+def test_a_state_that_is_missing(cluster: LiveCluster, odradek: Shell, tmp_path: Path) -> None:
     """When the leader dies no other is elected, until a person says which shall lead."""
     books = Runbooks(odradek, cluster)
-    cluster.place("orders", [1, 2])
-    odradek("produce", "orders", said=b"a\nb\n")
+    cluster.place("orders", [1, 2], [2, 1])
+    odradek("produce", "orders", "-p", "0", said=b"a\nb\n")
     tree = KazooClient(cluster.zookeeper.connect_string)
     tree.start()
     try:
-        tree.delete(STATE)
-        cluster.brokers[1].stop()
-        odradek.bootstrap = cluster.brokers[2].bootstrap
-        named = f"{STATE} in ZooKeeper is missing: odradek zookeeper restore-state orders 0"
-        eventually(lambda: named in odradek.run("cluster", "health").out, what="it is named")
+        with (
+            running(cluster, tmp_path, "produce", "orders", "-K", ":") as producing,
+            running(cluster, tmp_path, "consume", "orders", "-f", "%p %s\\n") as reading,
+        ):
+            assert [next(reading.stdout) for _ in "ab"] == ["0 a\n", "0 b\n"]
+            tree.delete(STATE)
+            cluster.brokers[1].stop()
+            odradek.bootstrap = cluster.brokers[2].bootstrap
+            named = f"{STATE} in ZooKeeper is missing: odradek zookeeper restore-state orders 0"
+            eventually(lambda: named in odradek.run("cluster", "health").out, what="it is named")
+            goes_on_with_the_others(producing, reading)
         books.call("A partition's state is missing")
-
         connect = ("--connect", cluster.zookeeper.connect_string)
         restore = ("zookeeper", "restore-state", "orders", "0", *connect, "--leader")
         assert "broker 7 has no replica of orders-0: 1, 2 have" in odradek.fails(*restore, "7")
@@ -135,9 +186,9 @@ def test_a_state_that_is_missing(cluster: LiveCluster, odradek: Shell) -> None:
         tree.stop()
         tree.close()
     eventually(lambda: "no leader" not in odradek.run("cluster", "health").out, what="it is led")
-    odradek("produce", "orders", said=b"c\n")
+    odradek("produce", "orders", "-p", "0", said=b"c\n")
     cluster.brokers[1].start()
     cluster.await_isr("orders", 2)
-    assert odradek("consume", "orders", "-e").out.split() == ["a", "b", "c"]
+    assert odradek("consume", "orders", "-p", "0", "-e").out.split() == ["a", "b", "c"]
     assert odradek.run("cluster", "health").code == 0
     cluster.check_replicas_equal("orders")

@@ -25,12 +25,14 @@ def cluster(tmp_path: Path) -> Iterator[LiveCluster]:
         yield cluster
 
 
-def first_operator(cluster: Found, folder: Path, *said: str) -> subprocess.Popen[str]:
+def first_operator(
+    cluster: Found, folder: Path, *said: str, stdin: int = subprocess.DEVNULL
+) -> subprocess.Popen[str]:
     """In a process of its own, with a place of its own."""
     variables = {"ODRADEK_BOOTSTRAP": cluster.bootstrap, "XDG_STATE_HOME": str(folder)}
     return subprocess.Popen(
         [sys.executable, "-m", "odradek", *said],
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -8,7 +8,7 @@ import click
 from odradek.cli.reaching.client_settings import client_settings
 from odradek.cli.reaching.naming import TOPIC, topics_named
 from odradek.cli.reaching.talking import chosen, talk
-from odradek.cli.records.leaderless import offsets_or_why
+from odradek.cli.records.leaderless import Telling, beside, offsets_or_why
 from odradek.cli.showing.printing import output
 from odradek.cli.showing.record_json import json_of_record
 from odradek.cli.words.failing import MISUSED, Failed
@@ -123,6 +123,7 @@ class Run:
         self._wanted = wanted
         self._printer, self._left = printing
         self._out = output()
+        self._tells = Telling(cluster)
 
     async def _topics(self) -> list[str]:
         found = await topics_named(self._cluster, self._wanted.topics)
@@ -140,8 +141,9 @@ class Run:
             partitions += chosen(every, self._wanted.numbers)
         positions = await positions_at(self._cluster, partitions, self._wanted.where)
         reader = Reader(self._cluster, positions, committed=self._wanted.committed)
-        while not self._is_done(reader):
-            self._print(reader, await reader.poll())
+        async with beside(self._tells.while_reading(reader)):
+            while not self._is_done(reader):
+                self._print(reader, await reader.poll())
 
     async def as_member(self, group: str, session_timeout: Millis) -> None:
         """Through all generations; what was printed is committed."""
@@ -155,11 +157,12 @@ class Run:
                 assigned = await member.join()
                 positions = await starting_positions(self._cluster, group, assigned, reset)
                 reader = Reader(self._cluster, positions, committed=self._wanted.committed)
-                while await member.still_belongs():
-                    self._print(reader, await reader.poll())
-                    await member.commit(reader.positions)
-                    if self._is_done(reader):
-                        return
+                async with beside(self._tells.while_reading(reader)):
+                    while await member.still_belongs():
+                        self._print(reader, await reader.poll())
+                        await member.commit(reader.positions)
+                        if self._is_done(reader):
+                            return
         finally:
             await member.leave()
 
@@ -178,7 +181,10 @@ class Run:
             return True
         if not self._wanted.exit_at_end:
             return False
-        return all(at >= reader.ends.get(it, 1 << 62) for it, at in reader.positions.items())
+        rest = [it for it, at in reader.positions.items() if at < reader.ends.get(it, 1 << 62)]
+        if rest:
+            self._tells.refuse_the_rest(reader, rest)
+        return not rest
 
 
 async def positions_at(

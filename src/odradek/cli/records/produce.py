@@ -13,7 +13,7 @@ import click
 from odradek.cli.reaching.client_settings import client_settings
 from odradek.cli.reaching.naming import TOPIC
 from odradek.cli.reaching.talking import chosen, talk
-from odradek.cli.records.leaderless import refuse_if_lost
+from odradek.cli.records.leaderless import NEXT, Telling, flushed, refuse_if_lost
 from odradek.cli.showing.cells import Size
 from odradek.cli.showing.confirming import can_ask
 from odradek.cli.showing.printing import print_json
@@ -143,6 +143,7 @@ class Sent:
     def __init__(self) -> None:
         self.records = 0
         self.interrupted = False
+        self.not_sent: dict[TopicPartition, int] = {}
         self.batches: dict[TopicPartition, list[int]] = defaultdict(list)
 
     def report(self, topic: str) -> None:
@@ -155,6 +156,9 @@ class Sent:
             print_json({"topic": topic, "records": self.records, "batches": partitions})
         else:
             click.echo(f"{counted(self.records, 'record')} produced to {topic}", err=True)
+        if self.not_sent:
+            where = ", ".join(f"{count} of {it}" for it, count in sorted(self.not_sent.items()))
+            raise Failed(f"not produced, because there is no leader: {where}", NEXT)
 
 
 class Sender:
@@ -165,6 +169,8 @@ class Sender:
         self._source = source
         self._producer = Producer(cluster, settings)
         self._sent = Sent()
+        self._telling = Telling(cluster)
+        self._taken = 0  # records of lines whose batches are over
         self._waiting = 0  # records that are not acknowledged yet
         self._is_known = False
 
@@ -239,15 +245,18 @@ class Sender:
         await self._flush()
 
     async def _flush(self) -> None:
-        for partition, offset in await self._producer.flush():
-            self._sent.batches[partition].append(offset)
-        self._sent.records += self._waiting
+        producer, sent = self._producer, self._sent
+        for partition, offset in await flushed(producer, self._telling):
+            sent.batches[partition].append(offset)
+        self._taken += self._waiting
         self._waiting = 0
+        sent.not_sent = dict(producer.given_up)
+        sent.records = self._taken - producer.given_up.total()
 
     def _record(self, line: bytes) -> RecordFields:
         source = self._source
         if source.as_json:
-            found = record_of_json(line, self._sent.records + self._waiting + 1)
+            found = record_of_json(line, self._taken + self._waiting + 1)
             return found._replace(headers=(*found.headers, *source.headers))
         key, value = source.key, line
         if source.separator is not None:

@@ -6,9 +6,10 @@ does with Java's clients (murmur2); records without one go to a partition in tur
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from odradek.client.cluster import Cluster
 from odradek.client.errors import Refused, check
@@ -74,6 +75,11 @@ class Producer:
         self._queues: dict[TopicPartition, _Queue] = {}
         self._producer_id = -1
         self._turn = self._settings.first_turn
+        self._under_way: dict[TopicPartition, asyncio.Task[Any]] = {}
+        self._abandoned: set[TopicPartition] = set()  # by this flush
+        self.given_up: Counter[TopicPartition] = (
+            Counter()
+        )  # records; some may be there all the same
         self.waiting_bytes = 0
 
     async def partition_for(self, topic: str, key: bytes | None) -> TopicPartition:
@@ -85,6 +91,10 @@ class Producer:
         count = len(known.partitions)
         if key is not None:
             return TopicPartition(topic, (murmur2(key) & 0x7FFFFFFF) % count)
+        if self.given_up:
+            every = [TopicPartition(topic, it) for it in range(count)]
+            usable = [it for it in every if it not in self.given_up] or every
+            return usable[self._turn % len(usable)]
         return TopicPartition(topic, self._turn % count)
 
     def add(
@@ -114,8 +124,24 @@ class Producer:
             await self._cluster.patiently(self._take_id)
         self._turn += 1
         self.waiting_bytes = 0
+        self._abandoned.clear()
+        self._under_way.clear()
         sent = await asyncio.gather(*map(self._send_all, sorted(self._queues)))
+        if self._abandoned:  # what is sent next must not be taken for what was not
+            self._producer_id = -1
+            for queue in self._queues.values():
+                queue.sequence = 0
         return [(partition, offset) for offsets in sent for partition, offset in offsets]
+
+    @property
+    def under_way(self) -> list[TopicPartition]:
+        """Of which something is not acknowledged yet."""
+        return list(self._under_way)
+
+    def give_up(self, partition: TopicPartition) -> None:
+        """What is under way there; `flush` returns with the rest, `given_up` counts the records."""
+        self._abandoned.add(partition)
+        self._under_way[partition].cancel()
 
     async def _take_id(self) -> None:
         answer = await (await self._cluster.any()).ask(InitProducerIdRequest(None, 0))
@@ -128,7 +154,20 @@ class Producer:
         if queue.builder is not None:
             builders.append(queue.builder)
             queue.builder = None
-        return [(partition, await self._send(partition, queue, it)) for it in builders]
+        sent: list[tuple[TopicPartition, int]] = []
+        if (task := asyncio.current_task()) is not None and builders:
+            self._under_way[partition] = task
+        try:
+            for it in builders:
+                offset = await self._send(partition, queue, it)
+                sent.append((partition, offset))
+        except asyncio.CancelledError:
+            if partition not in self._abandoned:
+                raise
+            self.given_up[partition] += sum(it.count for it in builders[len(sent) :])
+        finally:
+            self._under_way.pop(partition, None)
+        return sent
 
     async def _send(self, partition: TopicPartition, queue: _Queue, builder: BatchBuilder) -> int:
         header = builder.header

@@ -11,14 +11,13 @@ file, and lets another lead that has it.
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Final, NamedTuple
 
 from odradek.client.cluster import Cluster
 from odradek.client.connection_limits import FETCH_BY_NAME
-from odradek.client.errors import CorruptRecords, Refused, check
+from odradek.client.errors import CorruptRecords, NoLeader, Refused, check
 from odradek.client.records.aborted import AbortedTransactions
 from odradek.client.records.producer import STALE
 from odradek.model.errors import BrokerError, CorruptBatch, ErrorCode
@@ -45,6 +44,8 @@ NO_MORE_SESSION: Final = -1
 CORRUPT_TRIES: Final = 10
 CORRUPT_PAUSE: Final = Millis(500)
 """Another leader is elected meanwhile, if there is one."""
+LOOK: Final = Millis(500)
+"""So often it is asked who leads what has no leader, while others are read."""
 
 
 class Found(NamedTuple):
@@ -66,15 +67,57 @@ class Reader:
         self._cluster = cluster
         self._committed = committed
         self._corrupt: Counter[TopicPartition] = Counter()  # how often, at its present position
+        self._silent: dict[TopicPartition, Millis] = {}  # since when a leader has not answered
+        self._look_again = Millis(0)
+
+    def silent(self, for_ms: Millis) -> list[TopicPartition]:
+        """Partitions of which no leader has answered for so long."""
+        now = self._cluster.world.clock.monotonic()
+        return [it for it, since in self._silent.items() if now - since >= for_ms]
 
     async def poll(self, wait_ms: int = 500) -> list[Found]:
-        """What has come, from all leaders; nothing, after so long."""
-        by_leader: dict[BrokerId, list[TopicPartition]] = {}
-        for partition in self.positions:
-            leader = await self._cluster.patiently(partial(self._cluster.leader_id, partition))
-            by_leader.setdefault(leader, []).append(partition)
+        """What has come, from all leaders; nothing, after so long.
+
+        A partition without a leader is waited for only where no other has one.
+        """
+        by_leader = await self._leaders()
+        if self.positions and not by_leader:
+            by_leader = await self._cluster.patiently(self._some_leaders)
         polls = [self._poll(leader, them, wait_ms) for leader, them in by_leader.items()]
         return [found for some in await asyncio.gather(*polls) for found in some]
+
+    async def _leaders(self) -> dict[BrokerId, list[TopicPartition]]:
+        """As far as they are known; the others are asked for, now and then."""
+        now = self._cluster.world.clock.monotonic()
+        found, without = self._known_leaders()
+        if found and without and now >= self._look_again:
+            self._look_again = Millis(now + LOOK)
+            with suppress(BrokerError):
+                await self._ask_for_leaders(without)
+            found, without = self._known_leaders()
+        for it in without:
+            self._note_silence(it)
+        return found
+
+    async def _some_leaders(self) -> dict[BrokerId, list[TopicPartition]]:
+        await self._ask_for_leaders(self.positions)
+        found, without = self._known_leaders()
+        if not found:
+            self._cluster.metadata.leader(without[0])  # raises NoLeader
+        return found
+
+    async def _ask_for_leaders(self, partitions: Iterable[TopicPartition]) -> None:
+        await self._cluster.refresh(sorted({it.topic for it in partitions}))
+
+    def _known_leaders(self) -> tuple[dict[BrokerId, list[TopicPartition]], list[TopicPartition]]:
+        found: dict[BrokerId, list[TopicPartition]] = {}
+        without: list[TopicPartition] = []
+        for it in self.positions:
+            try:
+                found.setdefault(self._cluster.metadata.leader(it), []).append(it)
+            except NoLeader:
+                without.append(it)
+        return found, without
 
     async def _poll(
         self, leader: BrokerId, partitions: list[TopicPartition], wait_ms: int
@@ -86,6 +129,7 @@ class Reader:
             answer = await self._ask(leader, self._request(partitions, wait_ms))
         except ConnectionGone:
             for it in partitions:
+                self._note_silence(it)
                 self._cluster.forget(it.topic)
             return []
         rows = _rows(answer)
@@ -94,6 +138,9 @@ class Reader:
             if it in self._corrupt:
                 await self._try_again(leader, it)
         return some
+
+    def _note_silence(self, partition: TopicPartition) -> None:
+        self._silent.setdefault(partition, self._cluster.world.clock.monotonic())
 
     def _request(self, partitions: list[TopicPartition], wait_ms: int) -> FetchRequest:
         topics: dict[str, list[FetchPartition]] = {}
@@ -143,8 +190,10 @@ class Reader:
                 return
             if row.error_code not in ASK_ANEW:
                 raise Refused(row.error_code, about=str(partition))
+            self._note_silence(partition)
             self._cluster.forget(partition.topic)
             return
+        self._silent.pop(partition, None)
         self.ends[partition] = row.last_stable_offset if self._committed else row.high_watermark
         began = self.positions[partition]
         data = bytes(row.records) if isinstance(row.records, memoryview) else b""
