@@ -175,6 +175,7 @@ async def bounded(
     if how.rate is None:
         was_left = await _tell_of_throttle(cluster, goes_on=how.goes_on)
     else:
+        await throttle.tell_of_other_rate(cluster, throttle.involved(whole, targets), how.rate)
         await throttle.limit(cluster, whole, targets, how.rate)
         bound.renew = partial(throttle.renew, cluster, whole, targets, how.rate)
     try:

@@ -166,7 +166,7 @@ async def limit(cluster: Cluster, whole: Assignments, targets: Assignments, rate
     """What these partitions copy is bounded from now on."""
     for topic, names in _replicas(whole, targets).items():
         await admin.alter_list(cluster, admin.TOPIC, topic, names)
-    await set_rate(cluster, _involved(whole, targets), rate)
+    await set_rate(cluster, involved(whole, targets), rate)
 
 
 async def renew(cluster: Cluster, whole: Assignments, targets: Assignments, rate: int) -> None:
@@ -176,12 +176,22 @@ async def renew(cluster: Cluster, whole: Assignments, targets: Assignments, rate
     """
     named = await named_replicas(cluster)
     lacks_names = any(topic not in named for topic in _replicas(whole, targets))
-    wanted = _involved(whole, targets) & set(cluster.brokers)
+    wanted = involved(whole, targets) & set(cluster.brokers)
     if lacks_names or wanted - (await rates(cluster)).moves.keys():
         await limit(cluster, whole, targets, rate)
 
 
-def _involved(whole: Assignments, targets: Assignments) -> set[int]:
+async def tell_of_other_rate(cluster: Cluster, brokers: Container[int], rate: int) -> None:
+    """Brokers have one rate each: another operator's moves get this one, too."""
+    there = (await rates(cluster)).moves
+    others = {it: was for it, was in there.items() if it in brokers and was != rate}
+    if others and await reassignments(cluster):
+        text = f"{told(others)} for moves that are under way: {text_of(rate)} takes its place"
+        click.echo(f"odradek: {text}", err=True)
+
+
+def involved(whole: Assignments, targets: Assignments) -> set[int]:
+    """The brokers that send or fetch."""
     return {broker for them in (whole, targets) for it in targets for broker in them.get(it, ())}
 
 
@@ -208,14 +218,22 @@ async def lift(cluster: Cluster, partitions: Collection[TopicPartition]) -> None
 async def lift_left(cluster: Cluster) -> tuple[list[int], list[str]]:
     """What bounds no move, for none is under way: of which brokers and topics it was taken.
 
-    What is set behind these looks is of a move that is about to begin.
+    What is set behind these looks is of a move that is about to begin. One that began between the
+    look at moves and the end has looked at its throttle too early: it gets it back.
     """
-    brokers = sorted((await rates(cluster)).moves)
-    topics = topics_left(await named_replicas(cluster))
+    found = (await rates(cluster)).moves
+    named = await named_replicas(cluster)
+    brokers, topics = sorted(found), topics_left(named)
     if await reassignments(cluster):
         return [], []
     await _drop_names(cluster, topics)
     await _drop_rates(cluster, brokers)
+    if (brokers or topics) and await reassignments(cluster):
+        for topic in topics:
+            await admin.alter_list(cluster, admin.TOPIC, topic, named[topic])
+        for broker in brokers:
+            await set_rate(cluster, [broker], found[broker])
+        return [], []
     return brokers, topics
 
 
@@ -245,7 +263,7 @@ async def lift_all(cluster: Cluster) -> tuple[list[int], list[str]]:
     return brokers, topics
 
 
-async def named_replicas(cluster: Cluster) -> dict[str, list[str]]:
+async def named_replicas(cluster: Cluster) -> dict[str, dict[str, str]]:
     """By topic: the lists of throttled replicas that were set for it."""
     names = [topic.name or "" for topic in (await cluster.decided()).topics]
     resources = [DescribeConfigsResource(admin.TOPIC, name, list(REPLICAS)) for name in names]
@@ -253,17 +271,19 @@ async def named_replicas(cluster: Cluster) -> dict[str, list[str]]:
         return {}
     answer = await (await cluster.any()).ask(DescribeConfigsRequest(resources))
     found = {
-        result.resource_name: [
-            it.value or "" for it in result.configs if it.config_source == DYNAMIC_TOPIC
-        ]
+        result.resource_name: {
+            it.name: it.value or "" for it in result.configs if it.config_source == DYNAMIC_TOPIC
+        }
         for result in answer.results
     }
     return {topic: lists for topic, lists in found.items() if lists}
 
 
-def topics_left(named: Mapping[str, Sequence[str]]) -> list[str]:
+def topics_left(named: Mapping[str, Mapping[str, str]]) -> list[str]:
     """Topics with lists as verbs and Kafka's script write them: `*` is a person's."""
-    return sorted(topic for topic, lists in named.items() if not any("*" in it for it in lists))
+    return sorted(
+        topic for topic, lists in named.items() if not any("*" in it for it in lists.values())
+    )
 
 
 async def _drop_names(cluster: Cluster, topics: Iterable[str]) -> None:
