@@ -25,6 +25,9 @@ from odradek.model.access import (
 
 REMEMBERED_MAX: Final = 100_000
 """Answers; then all are forgotten: a client that asks for ever new names takes no memory for it."""
+NAME_MAX: Final = 249
+"""Characters of a name whose answers are remembered: no topic's is longer, and a client may send
+names of 32 KiB."""
 
 
 class Caller(NamedTuple):
@@ -47,7 +50,9 @@ class Answers(dict[str, bool]):
         self._decide = decide
 
     def __missing__(self, name: str) -> bool:
-        found = self[name] = self._decide(name)
+        found = self._decide(name)
+        if len(name) <= NAME_MAX:
+            self[name] = found
         return found
 
 
@@ -108,9 +113,10 @@ class Decisions:
         self._count = 0
 
     def _first(self, caller: Caller, operation: Operation, kind: ResourceType, name: str) -> bool:
-        if self._count >= REMEMBERED_MAX:
-            self._forget()
-        self._count += 1
+        if len(name) <= NAME_MAX:
+            if self._count >= REMEMBERED_MAX:
+                self._forget()
+            self._count += 1
         return self._decide(caller, operation, Resource(kind, name))
 
     def _decide(self, caller: Caller, operation: Operation, resource: Resource) -> bool:

@@ -222,7 +222,7 @@ class Dispatch:
     ) -> Later | Steps[Later | None] | None:
         """What is still to be done, if it is not answered."""
         if self._services.audit is not None and not is_admitted:
-            pending.tells = partial(self._services.audit.on_answer, pending, request)
+            pending.tells = partial(self._services.audit.on_answer, request)
         if not row.is_served:
             too_old = UnsupportedVersion(_too_old(row.api, pending.version))
             self._refuse(pending, request, too_old)

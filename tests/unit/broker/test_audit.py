@@ -27,6 +27,7 @@ from odradek.wire.messages.create_partitions import CreatePartitionsRequest, Cre
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.delete_groups import DeleteGroupsRequest
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.wire.messages.heartbeat import HeartbeatRequest
 from odradek.wire.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -184,6 +185,33 @@ def test_failed_logins_are_written() -> None:
         assert (second["principal"], second["outcome"]) == ("User:alice", "refused")
         assert first["reason"]
         assert second["reason"]
+        again = stage.user("alice")
+        again.ask(SaslHandshakeRequest("GSSAPI"), 1)
+        third = stage.told()[2]
+        assert (third["event"], third["principal"]) == ("login", "User:alice")
+        assert (third["outcome"], third["reason"]) == ("refused", "SaslHandshake for GSSAPI")
+
+
+def test_a_fetch_session_is_its_principals_alone() -> None:
+    """Its number can be guessed: nobody else learns the names in it, moves it on or ends it."""
+    with Audited() as stage:
+        root = stage.user("root")
+        root.ask(CreateTopicsRequest(topics=[CreatableTopic("orders", 1, 1)]))
+        wanted = [FetchTopic("orders", partitions=[FetchPartition(0, fetch_offset=0)])]
+        number = root.ask(FetchRequest(session_epoch=0, topics=wanted, max_wait_ms=0)).session_id
+        alice = stage.user("alice")
+        for epoch, code in (
+            (1, ErrorCode.FETCH_SESSION_ID_NOT_FOUND),
+            (7, ErrorCode.FETCH_SESSION_ID_NOT_FOUND),
+            (0, ErrorCode.NONE),
+            (-1, ErrorCode.NONE),
+        ):
+            asked = FetchRequest(session_id=number, session_epoch=epoch, topics=[], max_wait_ms=0)
+            answer = alice.ask(asked)
+            assert (answer.error_code, answer.responses) == (code, []), epoch
+        later = stage.user("root")  # another connection of the same client
+        next_one = FetchRequest(session_id=number, session_epoch=1, topics=[], max_wait_ms=0)
+        assert later.ask(next_one).session_id == number
 
 
 def test_a_client_that_is_refused_again_and_again_fills_no_disk() -> None:

@@ -90,3 +90,15 @@ def test_a_thousand_names_are_not_remembered_for_ever(monkeypatch: pytest.Monkey
     kept = found.decisions._remembered
     assert sum(map(len, kept.values())) <= 10
     assert len(found._callers) <= 10
+
+
+def test_names_that_are_too_long_for_a_topic_are_not_remembered() -> None:
+    """A hundred thousand of 32 KiB each would be 3 GiB, and who asks needs no right."""
+    on = Pattern(ResourceType.TOPIC, PatternType.PREFIXED, "a")
+    found = authorizer(Rule("User:alice", "*", Operation.READ, Effect.ALLOW), on=on)
+    alice = client(user("alice"))
+    for name, is_allowed in (("a" * 32_767, True), ("b" * 32_767, False), ("a" * 250, True)):
+        assert found.may(alice, Operation.READ, ResourceType.TOPIC, name) is is_allowed
+    assert found.may(alice, Operation.READ, ResourceType.TOPIC, "a" * 249)
+    kept = found.decisions._remembered
+    assert [[*it] for it in kept.values()] == [["a" * 249]]

@@ -242,6 +242,34 @@ def test_a_client_that_pauses_may_go_and_the_broker_may_stop() -> None:
         assert now(stage) - begun < 3
 
 
+def test_a_pause_ends_with_its_connection() -> None:
+    """Or who comes, is told to pause for days, and goes would leave something each time."""
+    with Stage() as stage:
+        stage.make("orders")
+        limit(stage, ALL_CLIENTS, producer_byte_rate=1)
+        quotas = stage.running.socket_server.quotas
+        one, other = stage.client(), stage.client()
+        for client in (one, other):
+            client.produce("orders", PAYLOAD)
+        assert len(quotas.paused()) == 2
+        for connection in [*stage.running.socket_server.connections]:
+            connection.hang_up("it is gone")
+        assert not quotas.paused()
+        assert not quotas._timers_of
+
+
+def test_a_client_id_counts_by_its_beginning() -> None:
+    """Each that is new is remembered for a while, and one may have 32 KiB."""
+    with Stage() as stage:
+        stage.make("orders")
+        limit(stage, ALL_CLIENTS, producer_byte_rate=RATE)
+        quotas = stage.running.socket_server.quotas
+        for end in ("a", "b"):
+            stage.client("%" * 255 + end * 10_000).produce("orders", PAYLOAD)
+        (share,) = {share for _, share in quotas._rates}
+        assert share.client == "%25" * 255
+
+
 class BusyClock:
     """What is done in the simulator takes no time: here each request takes a second."""
 

@@ -14,6 +14,7 @@ from odradek.broker.fetching.fetch_sessions import (
 from odradek.broker.fetching.reader import Consumer, Follower, Reader
 from odradek.model.ids import BrokerId, TopicId
 from odradek.model.units import Millis
+from odradek.security.principal import ANONYMOUS
 from odradek.sim.doors.chance import SeededRandom
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic
 
@@ -48,7 +49,7 @@ def find(
     by_id: bool = False,
 ) -> Session:
     """The session, brought up to date."""
-    session = all_of_them.find(asked, reader or Consumer(), now, by_id=by_id)
+    session = all_of_them.find(asked, ANONYMOUS, reader or Consumer(), now, by_id=by_id)
     for _ in session.update(asked, {ORDERS_ID: "orders"}):
         pass
     return session

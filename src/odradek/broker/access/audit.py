@@ -76,7 +76,7 @@ class Audit:
         self._in_a_minute = False  # that ends by a timer
 
     def on_answer(
-        self, pending: PendingRequest, request: Request, response: Response
+        self, request: Request, pending: PendingRequest, response: Response
     ) -> Steps[None]:
         """What a client is told. A change of nothing is none: it needs no right."""
         for seen, (name, code) in enumerate(rows(request, response), 1):

@@ -21,6 +21,7 @@ from odradek.model.ids import TopicId, TopicPartition
 from odradek.model.positions import FIRST_INCARNATION, NO_OFFSET, Incarnation, Offset
 from odradek.model.units import MINUTE, Millis
 from odradek.ports import Random
+from odradek.security.principal import Principal
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest
 
 NO_SESSION: Final = 0
@@ -174,10 +175,24 @@ class Slot:
 class Session:
     """One client's; without a number it lasts for one request."""
 
-    __slots__ = ("_slots", "by_id", "early", "epoch", "id", "reader", "ready", "used_at", "waiting")
+    __slots__ = (
+        "_slots",
+        "by_id",
+        "early",
+        "epoch",
+        "id",
+        "owner",
+        "reader",
+        "ready",
+        "used_at",
+        "waiting",
+    )
 
-    def __init__(self, number: int, reader: Reader, now: Millis, *, by_id: bool = False) -> None:
+    def __init__(
+        self, number: int, owner: Principal, reader: Reader, now: Millis, *, by_id: bool = False
+    ) -> None:
         self.id = number
+        self.owner = owner  # for anybody else it is not there
         self.reader = reader
         self.by_id = by_id  # its requests name topics by their ids
         self.epoch = 1  # that of the next request
@@ -245,17 +260,22 @@ class Session:
             self.ready[slot] = None
 
     def close(self) -> None:
-        """Nothing of it is woken any more."""
+        """Nothing of it is woken any more; slots and session do not hold each other, either."""
         if self.waiting is not None:
             self.waiting.end()
         for slot in self:
             slot.forget()
+        for slots in (self._slots, self.ready, self.early):
+            slots.clear()
 
     def closing(self) -> Steps[None]:
         """Forgets its partitions, with pauses."""
         slots = self._slots
         while slots:
-            slots.popitem()[1].forget()
+            slot = slots.popitem()[1]
+            slot.forget()
+            self.ready.pop(slot, None)
+            self.early.pop(slot, None)
             if not len(slots) % ROWS_IN_A_SLICE:
                 yield
 
@@ -279,15 +299,24 @@ class FetchSessions:
         return sum(map(len, self._sessions.values()))
 
     def find(
-        self, request: FetchRequest, reader: Reader, now: Millis, *, by_id: bool = False
+        self,
+        request: FetchRequest,
+        owner: Principal,
+        reader: Reader,
+        now: Millis,
+        *,
+        by_id: bool = False,
     ) -> Session:
         """The session of a request; one without a number if there is no room, or no wish."""
-        if request.session_epoch in {FINAL_EPOCH, FIRST_EPOCH}:
-            self.end(request.session_id)
-            if request.session_epoch == FINAL_EPOCH or not request.topics:
-                return Session(NO_SESSION, reader, now, by_id=by_id)
-            return self._begin(reader, now, by_id=by_id)
         session = self._sessions.get(request.session_id)
+        if session is not None and session.owner != owner:
+            session = None
+        if request.session_epoch in {FINAL_EPOCH, FIRST_EPOCH}:
+            if session is not None:
+                self.end(session.id)
+            if request.session_epoch == FINAL_EPOCH or not request.topics:
+                return Session(NO_SESSION, owner, reader, now, by_id=by_id)
+            return self._begin(owner, reader, now, by_id=by_id)
         if session is None:
             raise SessionNotFound(f"there is no fetch session {request.session_id}")
         if request.session_epoch != session.epoch:
@@ -305,10 +334,10 @@ class FetchSessions:
         self._sessions.move_to_end(session.id)
         return session
 
-    def _begin(self, reader: Reader, now: Millis, *, by_id: bool) -> Session:
+    def _begin(self, owner: Principal, reader: Reader, now: Millis, *, by_id: bool) -> Session:
         if len(self._sessions) >= self._sessions_max and not self._make_room(reader, now):
-            return Session(NO_SESSION, reader, now, by_id=by_id)
-        session = Session(self._free_id(), reader, now, by_id=by_id)
+            return Session(NO_SESSION, owner, reader, now, by_id=by_id)
+        session = Session(self._free_id(), owner, reader, now, by_id=by_id)
         self._sessions[session.id] = session
         return session
 

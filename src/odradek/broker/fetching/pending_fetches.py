@@ -63,7 +63,7 @@ class Fetches:
             access = self.deps.access
             if access is None or access.may_on_cluster(connection, Operation.CLUSTER_ACTION):
                 connection.at_end = partial(self.deps.on_follower_gone, reader.broker)
-        session = self.sessions.find(request, reader, now, by_id=by_id)
+        session = self.sessions.find(request, connection.principal, reader, now, by_id=by_id)
         if session.waiting is not None:
             session.waiting.end()  # a follower has new partitions, and does not wait with them
         Fetch(self, pending, request, session).begin()

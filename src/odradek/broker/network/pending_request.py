@@ -96,7 +96,7 @@ class Charge(Protocol):
         """Counts partitions that are made or deleted; refused, if strict, after too many before."""
         ...
 
-    def on_answer(self, response: Response | None) -> None:
+    def on_answer(self, pending: "PendingRequest", response: Response | None) -> None:
         """Counts it, and tells the client how long it has to wait."""
         ...
 
@@ -106,7 +106,10 @@ class Charge(Protocol):
 
 
 class PendingRequest:
-    """One request of one connection. `answer` is called once, now or later."""
+    """One request of one connection. `answer` is called once, now or later.
+
+    Nothing that it holds holds it: it is freed with its frame at once, by no collector.
+    """
 
     __slots__ = (
         "arrived_at",
@@ -157,7 +160,7 @@ class PendingRequest:
         self.request: Request | None = None  # a large one, until it is answered
         self.rewrite: Callable[[Response], Steps[None]] | None = None  # for an old client
         self.beside: Callable[[Response], None] | None = None  # adds what was refused
-        self.tells: Callable[[Response], Steps[None]] | None = None  # an audit
+        self.tells: Callable[[PendingRequest, Response], Steps[None]] | None = None  # an audit
         self.on_gone: Callable[[], None] | None = None  # the client has disconnected
         self.charge: Charge | None = None  # where clients have limits
 
@@ -171,7 +174,7 @@ class PendingRequest:
         if self.beside is not None:
             self.beside(response)
         if self.charge is not None:
-            self.charge.on_answer(response)
+            self.charge.on_answer(self, response)
         if self.slices is None:
             if self.rewrite is not None or self.tells is not None:
                 at_once(self._finished(response))
@@ -198,12 +201,12 @@ class PendingRequest:
         if self.rewrite is not None:
             yield from self.rewrite(response)
         if self.tells is not None:
-            yield from self.tells(response)
+            yield from self.tells(self, response)
 
     def answer_nothing(self) -> None:
         """Ends a request whose client wants no answer."""
         if self.charge is not None:
-            self.charge.on_answer(None)
+            self.charge.on_answer(self, None)
         self.send(NOTHING)
 
     def send(self, chunks: list[Chunk]) -> None:

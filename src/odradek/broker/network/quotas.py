@@ -13,7 +13,7 @@ from types import coroutine
 from typing import Any, Final, NamedTuple, Protocol
 
 from odradek.broker.network.pending_request import PendingRequest
-from odradek.broker.timers import Timers
+from odradek.broker.timers import Timer, Timers
 from odradek.config.broker import BrokerConfig
 from odradek.config.rows import network as rows
 from odradek.metadata.znodes.settings import Entity, EntityType, sanitized
@@ -34,6 +34,8 @@ LEAST: Final = 0.001
 """What a limit of 0 counts as: Kafka's tree may hold one."""
 LOOK_ROUND: Final = Millis(60 * SECOND)
 """How often rates are looked for that no client uses any more."""
+CLIENT_ID_MAX: Final = 255
+"""A client id counts by so many characters: each that is new is remembered for a while."""
 PERCENT_OF_A_MICRO: Final = 100 / 1_000_000
 
 
@@ -77,6 +79,7 @@ class Quotas:
         self._limits = Limits()
         self._pauses = count()
         self._paused: dict[int, Paused] = {}
+        self._timers_of: dict[Throttled, dict[int, Timer]] = {}  # that end them, by connection
         self._windows = _Windows(
             config[rows.QUOTA_WINDOW_NUM], Millis(SECOND * config[rows.QUOTA_WINDOW_SIZE_SECONDS])
         )
@@ -168,9 +171,20 @@ class Quotas:
 
         def over() -> None:
             del self._paused[number]
+            timers = self._timers_of[client]
+            del timers[number]
+            if not timers:
+                del self._timers_of[client]
             client.unmute()
 
-        self._timers.after(Millis(paused.until - self.now()), over)
+        timer = self._timers.after(Millis(paused.until - self.now()), over)
+        self._timers_of.setdefault(client, {})[number] = timer
+
+    def forget(self, client: Throttled) -> None:
+        """The connection has ended; a pause may last for days."""
+        for number, timer in self._timers_of.pop(client, {}).items():
+            timer.cancel()
+            del self._paused[number]
 
     def paused(self) -> Collection[Paused]:
         """Clients that have to pause now; one with several connections may be there more often."""
@@ -226,7 +240,6 @@ class ClientCharge:
         "_client",
         "_connection",
         "_pause",
-        "_pending",
         "_quotas",
         "_spent",
         "_user",
@@ -236,9 +249,8 @@ class ClientCharge:
     def __init__(self, quotas: Quotas, pending: PendingRequest, connection: Throttled) -> None:
         self._quotas = quotas
         self._connection = connection
-        self._pending = pending
         self._user = _written(pending.connection.principal.name)
-        self._client = _written(pending.client_id)
+        self._client = _written(pending.client_id[:CLIENT_ID_MAX])
         self._pause = Millis(0)
         self.told = Millis(0)  # for how long the client has to pause
         self._spent = 0  # microseconds of the loop by a coroutine, which also waits for others
@@ -275,16 +287,16 @@ class ClientCharge:
         if owed and is_strict:
             raise QuotaExceeded(f"more may be made or deleted in {owed} ms")
 
-    def on_answer(self, response: Response | None) -> None:
+    def on_answer(self, pending: PendingRequest, response: Response | None) -> None:
         """Counts it, and tells the client how long it has to wait."""
-        pending, record = self._pending, self._quotas.record
+        record = self._quotas.record
         pause = self._pause
         if pending.key == PRODUCE:
             pause = record(Kind.PRODUCED, self._user, self._client, len(pending.frame))
         answered = pending.waits_from or self._quotas.micros()
         percent = PERCENT_OF_A_MICRO * (self._spent or answered - pending.begun_at)
         pause = max(pause, record(Kind.TIME, self._user, self._client, percent))
-        if not pause:
+        if not pause or pending.connection.is_over:
             return
         if response is not None and hasattr(response, "throttle_time_ms"):
             response.throttle_time_ms = pause

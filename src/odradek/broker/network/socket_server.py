@@ -246,6 +246,7 @@ class SocketServer:
         if connection.session is not None:
             connection.session.end()
             connection.session = None
+        self.quotas.forget(connection)
         del self.connections[connection]
         self._connection_limits.left(connection.listener)
         address = connection.peer[0]

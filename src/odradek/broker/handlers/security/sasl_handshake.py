@@ -18,13 +18,15 @@ from odradek.wire.messages.sasl_handshake import SaslHandshakeRequest, SaslHands
 
 def handle(services: Services, pending: PendingRequest, request: SaslHandshakeRequest) -> None:
     """Where no name is asked for, it fits nowhere."""
-    del services
     session = pending.connection.session
     if session is None:
         pending.answer(SaslHandshakeResponse(ErrorCode.ILLEGAL_SASL_STATE))
         return
     reply = session.handle(request)
     if reply.outcome is Outcome.REFUSED:
+        if services.audit is not None:
+            why = f"SaslHandshake for {request.mechanism}"
+            services.audit.renewal_refused(pending.connection, why)
         pending.connection.close()
     pending.answer(reply.response)
 
