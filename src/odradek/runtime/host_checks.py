@@ -36,6 +36,7 @@ from odradek.peers.token_source import TokenSource
 from odradek.runtime.doors.chance import SystemRandom
 from odradek.runtime.doors.clock import SystemClock
 from odradek.runtime.doors.in_thread import in_thread
+from odradek.runtime.doors.small_file import read_small_file
 from odradek.security.addresses import reader
 from odradek.security.certificates.tls_contexts import client_context
 from odradek.security.https import Https
@@ -91,7 +92,7 @@ def _listeners(config: BrokerConfig) -> Iterator[Finding]:
 
 def _security(config: BrokerConfig) -> Iterator[Finding]:
     """As at a start: stores are opened, login modules read, issuers asked for keys and a token."""
-    settings, certificates = Settings(config), Certificates(_read)
+    settings, certificates = Settings(config), Certificates(read_small_file)
     may_have_more = settings.passwords.may_be_kept
     try:
         settings.passwords.check()
@@ -107,13 +108,13 @@ def _security(config: BrokerConfig) -> Iterator[Finding]:
             yield _finding(Severity.WARNING, _setting_of(error), text)
     try:
         clock = SystemClock()
-        keys = TokenKeys(reader(_read, Https(clock.monotonic).read), clock)
+        keys = TokenKeys(reader(read_small_file, Https(clock.monotonic).read), clock)
         keys.load(config)
         authentication = Authentication(
             settings,
             SystemRandom(),
             certificates,
-            read=_read,
+            read=read_small_file,
             keys=keys,
             new_source=_token_source,
         )
@@ -135,7 +136,7 @@ def _security(config: BrokerConfig) -> Iterator[Finding]:
 
 def _token_source(endpoint: TokenEndpoint) -> TokenSource:
     clock = SystemClock()
-    asked = partial(token_of, endpoint, _read, Https(clock.monotonic).post)
+    asked = partial(token_of, endpoint, read_small_file, Https(clock.monotonic).post)
     return TokenSource(clock, lambda: in_thread(asked))
 
 
@@ -234,17 +235,13 @@ def _names_in_zookeeper(config: BrokerConfig) -> Iterator[Finding]:
     """Whether a start would find the stores and the JAAS file, and what it needs in them."""
     file = config[zookeeper_security.JAVA_SECURITY_AUTH_LOGIN_CONFIG]
     try:
-        access = zookeeper_access(zookeeper_texts(config), _read)
+        access = zookeeper_access(zookeeper_texts(config), read_small_file)
         if access.tls is not None:
-            client_context(access.tls, _read)
+            client_context(access.tls, read_small_file)
         if zookeeper_is_embedded(config):
-            served_names(embedded_tls_texts(config), file, _read)
+            served_names(embedded_tls_texts(config), file, read_small_file)
     except InvalidSetting as error:
         yield _finding(Severity.ERROR, _setting_of(error), str(error))
-
-
-def _read(path: str) -> bytes:
-    return Path(path).read_bytes()
 
 
 OFFLINE: Final = None

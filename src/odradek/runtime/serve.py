@@ -25,6 +25,7 @@ from odradek.runtime.doors.disk_counters import disk_counters
 from odradek.runtime.doors.in_thread import in_thread
 from odradek.runtime.doors.journal import SqliteJournal, journal_directory
 from odradek.runtime.doors.network import Buffers, SystemNetwork
+from odradek.runtime.doors.small_file import read_small_file
 from odradek.runtime.doors.worker import ThreadWorker
 from odradek.runtime.loop import run_server
 from odradek.runtime.process_figures import process_figures
@@ -77,7 +78,7 @@ async def _serve(config: BrokerConfig, announce: Announce) -> None:
         journal,
         process_figures,
         disk_counters,
-        _read_file,
+        read_small_file,
         https.read,
         AppendedFile,
         https.post,
@@ -95,10 +96,6 @@ async def _serve(config: BrokerConfig, announce: Announce) -> None:
         for each in dirs:
             with closing(each.worker), closing(each.background):
                 pass
-
-
-def _read_file(path: str) -> bytes:
-    return Path(path).read_bytes()
 
 
 def _ready(broker: Broker, announce: Announce) -> None:
