@@ -13,7 +13,7 @@ from odradek.records.batch import TimestampType, check_crc, headers, place, read
 from odradek.records.build import build_batch, rebuild_batch
 from odradek.records.compression import Codec, compress, decompress
 from odradek.records.legacy import convert_up, read_message_set
-from odradek.records.record import Record, read_records
+from odradek.records.record import Record, read_alone, read_records
 from odradek.records.validate import check_produced, check_records
 from odradek.records.varint import read_varlong, write_varint
 
@@ -55,6 +55,43 @@ def test_records_come_back(records: list[Record], codec: Codec, base: int) -> No
     assert list(read_records(batch, header)) == moved
     assert header.max_timestamp == max(r.timestamp for r in records)
     assert header.last_offset == moved[-1].offset
+
+
+@given(
+    records=record_lists(gaps=True),
+    how=st.tuples(st.just(Codec.NONE) | CODECS, st.booleans()),
+    before=SHORT,
+    spoilt=st.none() | st.tuples(st.integers(0), st.integers(1, 255)),
+)
+def test_a_record_alone_is_the_same_by_hand(
+    records: list[Record],
+    how: tuple[Codec, bool],
+    before: bytes,
+    spoilt: tuple[int, int] | None,
+) -> None:
+    """Wherever the batch lies; of what it declines, the other reader knows what it is."""
+    codec, transactional = how
+    batch = build_batch(
+        records, codec=codec, producer_id=1, producer_epoch=1, transactional=transactional
+    )
+    if spoilt is not None:
+        at, bits = spoilt
+        batch[at % len(batch)] ^= bits
+    data = before + bytes(batch)
+    found = read_alone(data, len(before))
+    if found is None:
+        assert spoilt or len(records) > 1 or codec or transactional or not _is_plain(records[0])
+        return
+    header = read_header(data, len(before))
+    check_crc(data, header, len(before))
+    assert not header.is_transactional
+    assert not header.is_control
+    (record,) = read_records(data, header, len(before))
+    assert found == ((record.offset, record.key, record.value), len(before) + header.size)
+
+
+def _is_plain(record: Record) -> bool:
+    return record.key is not None and record.value is not None and not record.headers
 
 
 @given(records=record_lists(), codec=CODECS, offset=st.integers(0, 1 << 62))

@@ -9,11 +9,11 @@ from odradek.model.errors import CorruptBatch, InvalidRecord
 from odradek.model.ids import ProducerId
 from odradek.model.positions import Offset
 from odradek.model.units import Bytes, Timestamp
-from odradek.records.batch import TRANSACTIONAL_BIT, BatchHeader, Buffer, check_crc, headers
+from odradek.records.batch import TRANSACTIONAL_BIT, BatchHeader, check_crc, read_header
 from odradek.records.build import BatchBuilder, plain_header
 from odradek.records.compression import Codec
 from odradek.records.control import read_end_marker
-from odradek.records.record import Record, read_records
+from odradek.records.record import Record, RecordParts, read_alone, read_records
 
 Encoder: TypeAlias = Callable[[Entry], tuple[bytes, bytes | None]]
 Decoder: TypeAlias = Callable[[bytes | None, bytes | None, ProducerId | None], Entry | None]
@@ -57,32 +57,56 @@ def _header(offset: int, codec: Codec, within: InTransaction | None) -> BatchHea
     return header
 
 
-def load_batches(shard: Shard, buffer: Buffer, decode: Decoder) -> list[str]:
-    """Replays batches in the order of the log; returns why records could not be read.
+def load_batches(shard: Shard, buffer: bytes, decode: Decoder) -> list[str]:
+    """Replays batches in the order of the log; returns why records could not be read."""
+    return [it for found in load_in_turns(shard, buffer, decode, len(buffer)) for it in found]
 
-    Each call takes its time, about 10 us a record: a shell that has others to serve gives it some
-    tens of kilobytes at once.
+
+def load_in_turns(
+    shard: Shard, buffer: bytes, decode: Decoder, turn_bytes: int
+) -> Iterator[list[str]]:
+    """Likewise, with a pause after each so many bytes: a shell has others to serve.
 
     CorruptBatch where a batch is not what it says. A record that makes no sense is passed over:
     the group that it was about is as it was before, and all others are whole.
     """
     complaints: list[str] = []
-    for position, header in headers(buffer):
-        check_crc(buffer, header, position)
-        records = read_records(buffer, header, position)
-        if header.is_control:
-            _load_markers(shard, header, records)
-            continue
-        producer = ProducerId(header.producer_id) if header.is_transactional else None
-        for record in records:
+    position, pause = 0, turn_bytes
+    while position < len(buffer):
+        alone = read_alone(buffer, position)  # nearly always, in a log of transactions
+        if alone is None:
+            header = read_header(buffer, position)
+            records, producer = _read_batch(shard, buffer, position, header)
+            position += header.size
+        else:
+            record, position = alone
+            records, producer = (record,), None
+        for offset, key, value in records:
             try:
-                entry = decode(record.key, record.value, producer)
+                entry = decode(key, value, producer)
             except InvalidRecord as error:
-                complaints.append(f"offset {record.offset}: {error}")
+                complaints.append(f"offset {offset}: {error}")
                 continue
             if entry is not None:
-                shard.load(Offset(record.offset), entry)
-    return complaints
+                shard.load(Offset(offset), entry)
+        if position >= pause:
+            yield complaints
+            complaints, pause = [], position + turn_bytes
+    if complaints:
+        yield complaints
+
+
+def _read_batch(
+    shard: Shard, buffer: bytes, position: int, header: BatchHeader
+) -> tuple[Iterable[RecordParts], ProducerId | None]:
+    """Any batch: its records, and in whose transaction they are; the shard is told of markers."""
+    check_crc(buffer, header, position)
+    records = read_records(buffer, header, position)
+    if header.is_control:
+        _load_markers(shard, header, records)
+        return (), None
+    producer = ProducerId(header.producer_id) if header.is_transactional else None
+    return ((it.offset, it.key, it.value) for it in records), producer
 
 
 def _load_markers(shard: Shard, header: BatchHeader, records: Iterable[Record]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from odradek.coordinator.batches import load_batches, to_batches
+from odradek.coordinator.batches import load_batches, load_in_turns, to_batches
 from odradek.coordinator.decision import Entry
 from odradek.coordinator.groups.codec import decode, encode
 from odradek.coordinator.groups.machine import GroupMachine
@@ -79,6 +79,17 @@ def test_a_batch_that_is_not_what_it_says_is_not_believed() -> None:
     batch[-1] ^= 1
     with pytest.raises(CorruptBatch):
         loaded(bytes(batch))
+
+
+def test_a_turn_believes_few_records() -> None:
+    """Others have theirs in between: what is sent to a broker waits for some turns, of each."""
+    batches = [*to_batches(entries(1_000), encode, NOW, bytes_max=Bytes(70))]
+    machine = GroupMachine(GroupSettings(), SeededRandom(1, "x"))
+    offsets = machine.groups.ledger.offsets
+    turns = load_in_turns(Shard(machine, Millis(1)), b"".join(batches), decode, 8_000)
+    known = [len(offsets["g"]) for _ in turns]
+    assert all(0 < more - before <= 80 for before, more in zip([0, *known], known, strict=False))
+    assert len(offsets["g"]) == 1_000
 
 
 @pytest.mark.parametrize("decision", ["commit", "abort"])

@@ -25,7 +25,7 @@ from odradek.model.units import Bytes, Millis, Timestamp
 IDS: Final = 1_000
 NOW: Final = Timestamp(1_700_000_000_000)
 COUNTED: Final = {(3, 11), (3, 13)}
-CALLS_MAX: Final = 61
+CALLS_MAX: Final = 29
 """Of Python functions and of built-in ones, for an id in a batch of its own, with these Pythons."""
 KEPT_MAX: Final = 1_000
 """Bytes, for an id that a client has: what its producer and its transaction are."""

@@ -1,7 +1,5 @@
 """Records of `__transaction_state`: the bytes, and what makes no sense."""
 
-from dataclasses import replace
-
 import pytest
 
 from odradek.coordinator.decision import Entry
@@ -28,30 +26,30 @@ ONGOING = Transaction(
 
 def test_version_0_is_what_every_kafka_reads() -> None:
     """Key type 0; id, epoch, timeout, status, partitions, last update, start."""
-    written = replace(ONGOING, version=0)
+    written = ONGOING._replace(version=0)
     key, value = encode(Entry(KEY, written), 0)
     assert key == bytes.fromhex("0000 0001 78")
     assert value == bytes.fromhex(
         "0000 0000000000000007 0003 0000ea60 01 00000001 0001 74 00000002 00000000 00000001"
         "00000000000007d0 00000000000003e8"
     )
-    known = replace(written, previous_producer_id=ProducerId(-1))
+    known = written._replace(previous_producer_id=ProducerId(-1))
     assert decode(key, value) == Entry(KEY, known)
 
 
 def test_what_speaks_version_2_at_level_0_loses_nothing() -> None:
     """The level has fallen under an open transaction, or its producer has not heard of that."""
-    prepared = replace(
-        ONGOING, state=State.PREPARE_COMMIT, next_producer_id=ProducerId(8), version=2
+    prepared = ONGOING._replace(
+        state=State.PREPARE_COMMIT, next_producer_id=ProducerId(8), version=2
     )
-    for value in (ONGOING, prepared, replace(prepared, version=0)):
+    for value in (ONGOING, prepared, prepared._replace(version=0)):
         key, written = encode(Entry(KEY, value), 0)
         assert decode(key, written) == Entry(KEY, value)
 
 
 def test_version_1_has_room_for_version_2_of_transactions() -> None:
     """And is read as it was written; no epoch but the newest is written."""
-    key, value = encode(Entry(KEY, replace(ONGOING, last_epoch=ProducerEpoch(2))), 1)
+    key, value = encode(Entry(KEY, ONGOING._replace(last_epoch=ProducerEpoch(2))), 1)
     found = decode(key, value)
     assert found == Entry(KEY, ONGOING)
     assert found is not None
@@ -91,7 +89,7 @@ def test_what_cannot_be_is_named(at: int, what: str) -> None:
 def test_an_open_transaction_has_an_epoch_that_a_producer_may_have() -> None:
     """The greatest one only fences: there is none above it by which this one could be aborted."""
     identity = ONGOING.identity._replace(producer_epoch=EPOCH_MAX)
-    key, value = encode(Entry(KEY, replace(ONGOING, identity=identity)), 0)
+    key, value = encode(Entry(KEY, ONGOING._replace(identity=identity)), 0)
     with pytest.raises(InvalidRecord, match="which no producer is given"):
         decode(key, value)
 

@@ -4,7 +4,6 @@ By default every marker is written at once; `hold_markers()` lets the leaders wa
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -114,7 +113,7 @@ class TransactionTalk(ShardTalk):
         """A producer that has had nearly all its lives: so its record says."""
         me = self.producer()._replace(producer_epoch=ProducerEpoch(EPOCH_MAX - 3))
         known = self.machine.all.known[ID]
-        self.write(Append(-1, (Entry(TransactionKey(ID), replace(known, identity=me)),)))
+        self.write(Append(-1, (Entry(TransactionKey(ID), known._replace(identity=me)),)))
         self.fail_over()
         return me
 

@@ -28,7 +28,7 @@ from odradek.broker.network.pending_request import PendingRequest
 from odradek.broker.partitions.replica_manager import ReplicaManager
 from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
 from odradek.broker.timers import Timer, Timers
-from odradek.coordinator.batches import Decoder, Encoder, load_batches, to_batches
+from odradek.coordinator.batches import Decoder, Encoder, load_in_turns, to_batches
 from odradek.coordinator.coordinator import Coordinator, Place
 from odradek.coordinator.decision import (
     Append,
@@ -44,22 +44,22 @@ from odradek.coordinator.shard import Machine, Shard
 from odradek.model.errors import BatchTooLarge, BrokerError, ErrorCode
 from odradek.model.ids import TopicPartition
 from odradek.model.positions import Offset
-from odradek.model.units import KIB, SECOND, Bytes, Millis
+from odradek.model.units import KIB, SECOND, Bytes, Micros, Millis
 from odradek.ports import Clock
-from odradek.records.batch import headers
 from odradek.records.compression import Codec
 from odradek.records.control import TransactionEnd
 
 PARTS_MAX: Final = 128
 """Of a request about many groups, how many are begun in one turn of the loop."""
-READ_BYTES: Final = Bytes(128 * KIB)
-"""Of a log that is loaded, how much is read at once: each read waits behind what a disk has to do.
+READ_BYTES: Final = Bytes(64 * KIB)
+"""Of a log that is loaded, how much is read at once: each read waits behind what a disk has to do,
+and is checked by its thread, which the loop waits for, too: a millisecond or two.
 """
 LOADED_BYTES: Final = Bytes(8 * KIB)
-"""Of it, how much is believed in one turn at least: under a millisecond. A record that is sent to a
-leader waits for five of its turns, until all replicas have it.
+"""Of it, how much is believed in one turn at least: under half a millisecond. A record that is sent
+to a leader waits for five of its turns, until all replicas have it.
 """
-LOADING_MS_MAX: Final = Millis(10)
+LOADING_MICROS_MAX: Final = Micros(2_000)
 """And for how long at most, where the turns of others are as long."""
 TOLD_AFTER: Final = 2
 """After so many attempts to read a log it counts as unreadable."""
@@ -186,16 +186,16 @@ class LoadingTurns:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._others = Millis(0)  # how long their last turn was
-        self._began = clock.monotonic()
+        self._others = Micros(0)  # how long their last turn was
+        self._began = clock.micros()
 
     async def give_way(self) -> None:
         """Lets others work, unless they have just worked for longer."""
-        now = self._clock.monotonic()
-        if now - self._began >= min(self._others, LOADING_MS_MAX):
+        now = self._clock.micros()
+        if now - self._began >= min(self._others, LOADING_MICROS_MAX):
             await asyncio.sleep(0)
-            self._began = self._clock.monotonic()
-            self._others = Millis(self._began - now)
+            self._began = self._clock.micros()
+            self._others = Micros(self._began - now)
 
 
 class CoordinatorShell(Generic[M]):
@@ -385,16 +385,17 @@ class CoordinatorShell(Generic[M]):
             return False
         turns = LoadingTurns(self._deps.clock)
         async for piece in self._deps.replicas.logs.read_in_pieces(loaded.led.log, READ_BYTES):
-            for part in parts_of(piece):
-                if not self._is_current(loaded):
-                    return False
-                for complaint in load_batches(loaded.shard, part, self._record_topic.decode):
+            decode = self._record_topic.decode
+            for complaints in load_in_turns(loaded.shard, piece, decode, LOADED_BYTES):
+                for complaint in complaints:
                     log.warning(
                         "coordinator.record_passed_over",
                         partition=str(loaded.led.partition),
                         reason=complaint,
                     )
                 await turns.give_way()
+                if not self._is_current(loaded):
+                    return False
         return self._is_current(loaded)
 
     def _on_high_watermark(self, place: Place, high_watermark: Offset) -> None:
@@ -537,16 +538,6 @@ class CoordinatorShell(Generic[M]):
         for place, effects in tuple(self._core.tick(self._now())):
             self._carry_out(place, effects)
         self._set_timer(self._core.next_deadline())
-
-
-def parts_of(piece: bytes) -> Iterator[bytes]:
-    """Whole batches, so many that they are believed in one turn."""
-    first = 0
-    for position, header in headers(piece):
-        if position > first and position + header.size - first > LOADED_BYTES:
-            yield piece[first:position]
-            first = position
-    yield piece[first:]
 
 
 def _fault(

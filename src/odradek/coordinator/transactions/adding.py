@@ -5,8 +5,6 @@ transaction knows to which leaders markers are due. Leaders ask whether it was; 
 version 2 they have it added.
 """
 
-from dataclasses import replace
-
 from odradek.coordinator.decision import Call, Turn
 from odradek.coordinator.transactions import answers
 from odradek.coordinator.transactions.errors import ConcurrentTransactions
@@ -39,8 +37,7 @@ def add(all_: Transactions, call: Call, turn: Turn) -> None:
         turn.answer(call.ticket, ErrorCode.NONE)
         return
     is_first = found.state is not State.ONGOING
-    value = replace(
-        found,
+    value = found._replace(
         state=State.ONGOING,
         updated_at=turn.now.wall,
         started_at=turn.now.wall if is_first else found.started_at,

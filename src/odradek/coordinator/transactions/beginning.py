@@ -6,8 +6,6 @@ on, says who it was (KIP-360): it gets a higher epoch if it is still that one. I
 was answered and the answer lost, the second gets the same answer.
 """
 
-from dataclasses import replace
-
 from odradek.coordinator.decision import Call, Moment, Turn
 from odradek.coordinator.transactions import answers
 from odradek.coordinator.transactions.ending import fence
@@ -85,8 +83,7 @@ def _next(
         identity = Identity(all_.new_id(), ProducerEpoch(0))
     else:
         identity = identity.fenced()
-    return replace(
-        found,
+    return found._replace(
         identity=identity,
         timeout=request.timeout,
         state=State.EMPTY,

@@ -5,6 +5,7 @@ Version 0 has no room for what version 2 of transactions needs. It is what is wr
 that the level has fallen. A Kafka 3.9 reads version 1, too, and passes over what it does not know.
 """
 
+import struct
 from collections.abc import Callable, Iterable, Iterator
 from sys import intern  # a topic stands in many transactions, and its name is kept once
 from typing import Any, Final
@@ -31,6 +32,14 @@ from odradek.wire.schema import Buffer
 
 NO_PARTITIONS: Final[frozenset[TopicPartition]] = frozenset()
 _STATES: Final = {int(state): state for state in WRITTEN}
+
+# A key: type 0, the id's length. Values without partitions: version, producer id, epoch, time-out,
+# status, count of topics (-1 or 0; in version 1 a varint, one more than that), two times.
+_KEY: Final = struct.Struct(">hh")
+_VALUE_0: Final = struct.Struct(">hqhibiqq")
+_VALUE_1: Final = struct.Struct(">hqhibBqq")
+_TAGS_1: Final = {b"\0": 0, b"\1\2\2\0\2": EPOCH_FOR_EACH_SINCE}
+"""What may lie behind the times in version 1: nothing, or the version of transactions."""
 
 
 def encoder(level: Callable[[], int]) -> Callable[[Entry], tuple[bytes, bytes | None]]:
@@ -73,6 +82,17 @@ def decode(
 
     InvalidRecord where the bytes are none of Kafka's, or say what cannot be.
     """
+    if key is not None and value is not None and producer is None:
+        entry = read_at_rest(key, value)
+        if entry is not None:
+            return entry
+    return decode_any(key, value, producer)
+
+
+def decode_any(
+    key: Buffer | None, value: Buffer | None, producer: ProducerId | None
+) -> Entry | None:
+    """Likewise, by the compiled codec alone."""
     if key is None:
         raise InvalidRecord(f"a record without a key in {TRANSACTION_STATE_TOPIC}")
     if producer is not None:
@@ -89,6 +109,51 @@ def decode(
         return None
     assert isinstance(record, TransactionLogValue), record
     return Entry(about, _decode(record))
+
+
+def read_at_rest(key: Buffer, value: Buffer) -> Entry | None:
+    """By hand, for one who loads very many: an id without partitions, as most of them are.
+
+    It declines everything else, and all that makes no sense: the compiled codec says what it is.
+    """
+    try:
+        kind, size = _KEY.unpack_from(key)
+        if len(value) == _VALUE_0.size:
+            of, producer, epoch, timeout, status, topics, updated, started = _VALUE_0.unpack(value)
+            version = 0 if of == 0 and -1 <= topics <= 0 else None
+        else:
+            of, producer, epoch, timeout, status, topics, updated, started = _VALUE_1.unpack_from(
+                value
+            )
+            is_empty = of == 1 and topics <= 1
+            version = _TAGS_1.get(bytes(value[_VALUE_1.size :])) if is_empty else None
+        state = _STATES.get(status)
+        if (
+            version is None
+            or state is None
+            or kind
+            or len(key) != _KEY.size + size
+            or producer < 0
+            or not 0 <= epoch < EPOCH_MAX
+        ):
+            return None
+        subject = str(key[_KEY.size :], "utf-8")
+    except (struct.error, UnicodeDecodeError):
+        return None
+    return Entry(
+        TransactionKey(subject),
+        Transaction(
+            Identity(producer, epoch),
+            timeout,
+            state,
+            updated,
+            NO_PARTITIONS,
+            started,
+            NO_PRODUCER,
+            NO_PRODUCER,
+            version,
+        ),
+    )
 
 
 def _decode(record: Any) -> Transaction:

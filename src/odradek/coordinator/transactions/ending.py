@@ -6,7 +6,6 @@ which transaction it means.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from odradek.coordinator.decision import Call, Decision, Moment, Turn
 from odradek.coordinator.transactions import answers
@@ -53,7 +52,7 @@ def end(all_: Transactions, call: Call, turn: Turn) -> None:
     elif found.state.is_prepared:
         all_.park(subject, call, turn.now)
     elif request.version >= EPOCH_FOR_EACH_SINCE and not request.is_committed:
-        _prepare(all_, replace(found, partitions=frozenset(), started_at=NEVER), call, turn)
+        _prepare(all_, found._replace(partitions=frozenset(), started_at=NEVER), call, turn)
     else:
         raise InvalidTransactionState(f"{subject!r} has no transaction to end")
 
@@ -110,8 +109,7 @@ def _prepare(all_: Transactions, found: Transaction, call: Call, turn: Turn) -> 
         last = identity.producer_epoch
         following = all_.new_id() if identity.is_used_up else NO_PRODUCER
         identity = identity.fenced()
-    value = replace(
-        found,
+    value = found._replace(
         identity=identity,
         state=State.PREPARE_COMMIT if request.is_committed else State.PREPARE_ABORT,
         updated_at=turn.now.wall,
@@ -127,8 +125,7 @@ def _prepare(all_: Transactions, found: Transaction, call: Call, turn: Turn) -> 
 def fence(all_: Transactions, subject: str, turn: Turn, note: Written) -> None:
     """Aborts the open transaction under an epoch that no producer has: its producer is fenced."""
     found = all_.known[subject]
-    value = replace(
-        found,
+    value = found._replace(
         identity=found.identity.fenced(),
         state=State.PREPARE_ABORT,
         updated_at=turn.now.wall,
@@ -172,8 +169,7 @@ def _markers(subject: str, found: Transaction) -> Ending:
 def _completed(found: Transaction, now: Moment) -> Transaction:
     is_committed = found.state is State.PREPARE_COMMIT
     is_rotated = found.next_producer_id != NO_PRODUCER
-    return replace(
-        found,
+    return found._replace(
         identity=found.following,
         state=State.COMPLETE_COMMIT if is_committed else State.COMPLETE_ABORT,
         updated_at=now.wall,

@@ -70,16 +70,19 @@ def put_right(
     return notes
 
 
-def check_range(chunk: FileRange, segment: Segment) -> None:
+def check_range(chunk: FileRange, segment: Segment) -> int:
     """Reads whole batches for their checks alone; CorruptFile at the first that cannot be true.
 
     Looks at the headers on both sides, too: a batch that names too low an offset is not found where
     it lies, and one that names too high an offset is contradicted by the next.
+
+    Returns the offset behind the last of them.
     """
     path, stop = segment.path(LOG), chunk.position + chunk.length
     run = _two_before(segment, chunk)
     for position, header, _ in walk_batches(chunk.file, path, chunk.position, stop):
         run.append((position, header))
+    behind = run[-1][1].next_offset if run else 0
     with suppress(CorruptFile):
         run += islice(walk_headers(chunk.file, path, stop, segment.size), 3)
     at = _first_astray([header for _, header in run])
@@ -87,6 +90,7 @@ def check_range(chunk: FileRange, segment: Segment) -> None:
         position, header = run[at]
         reason = f"no batch of offset {header.base_offset} and epoch {header.leader_epoch}"
         raise CorruptFile(path, position, f"{reason} can lie between its neighbours")
+    return behind
 
 
 def _two_before(segment: Segment, chunk: FileRange) -> list[tuple[int, BatchHeader]]:

@@ -26,7 +26,6 @@ from odradek.model.ids import NO_TOPIC_ID, BrokerId, TopicId, TopicPartition, to
 from odradek.model.positions import NO_LEADER_EPOCH, BrokerEpoch, Offset
 from odradek.model.units import SECOND, Millis
 from odradek.ports import Worker
-from odradek.records.batch import headers
 from odradek.storage.dirs.dir_new_logs import InDir, NewLog
 from odradek.storage.dirs.log_dir import LogDir, Opened
 from odradek.storage.dirs.log_dirs import LogDirs
@@ -553,26 +552,28 @@ class LocalLogs:
             with self.watched(found):
                 read = partial(_next_piece, LogView(found), at, end, bytes_max)
                 try:
-                    data = await off_loop(worker, read, of=found)
+                    data, behind = await off_loop(worker, read, of=found)
                 except OSError as error:
                     raise found.failed(error) from error
             if not data:
                 return
             yield data
-            behind = max(header.next_offset for _, header in headers(data))
             if behind <= at:
                 raise CorruptBatch(f"{found.partition}: the batch at {at} says that it ends before")
             at = Offset(behind)
 
 
-def _next_piece(log: LogView, at: Offset, end: Offset, bytes_max: int) -> bytes:
-    """On the worker: whole batches, as they were written; empty where there are none."""
+def _next_piece(log: LogView, at: Offset, end: Offset, bytes_max: int) -> tuple[bytes, int]:
+    """On the worker: whole batches, as they were written, and the offset behind them.
+
+    Empty where there are none.
+    """
     part = log.read(at, end, bytes_max, at_least_one=True)
     if part.chunk is None:
-        return b""
-    check_range(part.chunk, log.segment_of(part.segment_base))
+        return b"", at
+    behind = check_range(part.chunk, log.segment_of(part.segment_base))
     file, position, length = part.chunk
-    return file.read(length, position)
+    return file.read(length, position), behind
 
 
 def _tell(name: str, opened: Opened, logs: int) -> None:
