@@ -17,6 +17,7 @@ from odradek.coordinator.transactions.transactions import Outside
 from odradek.coordinator.transactions.values import EPOCH_MAX, Identity, Transaction, TransactionKey
 from odradek.model.errors import InvalidRecord
 from odradek.model.ids import ProducerId, TopicPartition
+from odradek.model.positions import ProducerEpoch
 from odradek.model.units import Bytes, Millis, Timestamp
 
 NOW = Timestamp(1_700_000_000_000)
@@ -79,7 +80,11 @@ def test_an_id_without_partitions_is_read_by_hand(state: State, version: int) ->
     """Nearly all are; they would be slower otherwise, and nothing else would say so."""
     for version_of in (0, 2) if version else (0,):
         at_rest = Transaction(
-            Identity(ProducerId(7), 3), Millis(60_000), state, NOW, version=version_of
+            Identity(ProducerId(7), ProducerEpoch(3)),
+            Millis(60_000),
+            state,
+            NOW,
+            version=version_of,
         )
         key, value = encode(Entry(TransactionKey("x"), at_rest), version)
         assert value is not None
