@@ -97,6 +97,35 @@ def test_a_marker_that_was_lost_with_its_coordinator_comes_again() -> None:
     assert t.fetch() == {ORDERS: 5}
 
 
+@pytest.mark.parametrize("losing", [True, False])
+def test_a_commit_on_its_way_when_the_coordinator_changes_blocks_nobody(*, losing: bool) -> None:
+    """Its client is told to look elsewhere; the marker ends what is there of it, if anything is."""
+    t = Talk()
+    t.commit(1)
+    t.hold()
+    first = commit(t, 5)
+    t.append()
+    t.fail_over(losing=losing)
+    assert t.committed(first) is ErrorCode.NOT_COORDINATOR
+    assert t.fetch(ORDERS, stable=True) == {ORDERS: 1 if losing else UNSTABLE}
+    assert t.committed(commit(t, 5)) is ErrorCode.NONE
+    assert t.said(t.end_transaction(1, committed=True)) is ErrorCode.NONE
+    assert t.fetch(ORDERS, stable=True) == {ORDERS: 5}
+    assert not t.machine.groups.ledger.pending
+
+
+def test_a_marker_for_a_commit_that_was_truncated_finds_nothing_to_end() -> None:
+    """The client gave up, and aborts: its group goes on from before."""
+    t = Talk()
+    t.commit(1)
+    t.hold()
+    commit(t, 5)
+    t.append()
+    t.fail_over(losing=True)
+    assert t.said(t.end_transaction(1, committed=False)) is ErrorCode.NONE
+    assert t.fetch(ORDERS, stable=True) == {ORDERS: 1}
+
+
 def test_a_coordinator_that_loads_takes_no_marker() -> None:
     """It would not know what the marker ends: whoever sends it asks again."""
     t = Talk()
