@@ -33,6 +33,12 @@ listed in `src/odradek/model/admin_operations.py`.
 
 Key 74 is called ListClientMetricsResources in Kafka 3.9; its version 0 is the same bytes.
 
+ListTransactions is offered up to version 1, as Kafka 3.9 has it: in version 2 a client sends a
+regular expression for the ids that it wants. Python's `re` takes a time for some that grows without
+bound, in which a broker would serve nobody; an engine that takes linear time (google-re2) is no
+dependency of ours. Clients that know version 2 send version 1 here, and filter what they get, or
+say that the broker has no such filter. All other filters are served.
+
 Where bytes are not what they should be, we do as Kafka does, with these exceptions, all of them on
 the strict side:
 
