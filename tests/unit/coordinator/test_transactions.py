@@ -354,6 +354,45 @@ def test_an_idle_id_is_forgotten() -> None:
     assert t.state() == "Empty"
 
 
+@pytest.mark.parametrize("losing", [True, False])
+def test_a_process_that_comes_while_its_id_expires(*, losing: bool) -> None:
+    """It waits for the record that forgets the id; where that is lost, nothing was forgotten."""
+    settings = TransactionSettings(id_expiration=Millis(10 * SECOND), sweep_interval=Millis(SECOND))
+    t = TransactionTalk(settings)
+    me = t.producer()
+    t.hold()
+    t.run(12)
+    begun, added = t.init(), t.add(me, A)
+    assert t.waits(begun, added)
+    if losing:
+        t.fail_over(losing=True)
+        assert t.code(begun) is t.code(added) is ErrorCode.NOT_COORDINATOR
+        assert t.begun(t.init(expected=me)) == me.fenced()
+    else:
+        t.flow()
+        found = t.begun(begun)
+        assert isinstance(found, Identity)
+        assert (found.producer_id != me.producer_id, found.producer_epoch) == (True, 0)
+        assert t.code(added) is UNKNOWN
+    t.fail_over()
+    assert t.state() == "Empty"
+
+
+def test_two_processes_that_begin_at_a_time() -> None:
+    """Each has an epoch of its own, and the one that came last is heard."""
+    t = TransactionTalk()
+    t.producer()
+    t.hold()
+    one, other = t.init(), t.init()
+    t.flow()
+    first, last = t.begun(one), t.begun(other)
+    assert isinstance(first, Identity)
+    assert isinstance(last, Identity)
+    assert last == first.fenced()
+    assert t.code(t.add(first, A)) is FENCED
+    assert t.code(t.add(last, A)) is NONE
+
+
 def test_senseless_requests_are_refused() -> None:
     """With the codes of Kafka."""
     t, me = opened()
