@@ -146,6 +146,23 @@ def test_a_log_is_found_again() -> None:
     assert h.dirs.get_or_create(part(0), KNOWN, NOW) is found
 
 
+def test_what_is_written_behind_a_cut_of_recovery_is_checked_by_the_next_start() -> None:
+    """The checkpoint said more when the log lost its end; what comes in its place is not synced."""
+    h = Host(1)
+    fill(h.dirs.get_or_create(part(0), NEW, NOW), "a", "b", "c")
+    h.restart(clean=True)
+    log = h.dirs.get(part(0))
+    assert log is not None
+    segment = log.active_segment
+    h.disks[0].flip(segment.path(".log"), segment.size - 1, 3)
+    h.restart()
+    log = h.dirs.get(part(0))
+    assert log is not None
+    assert log.log_end_offset == 2
+    h.restart()
+    assert h.dirs.online[0].saved(RECOVERY_POINTS) == {part(0): 2}
+
+
 def test_the_clean_marker_counts_once() -> None:
     """A start that trusts it and then dies must not be trusted again."""
     h = Host(1)

@@ -8,6 +8,7 @@ from odradek.records.batch import place
 from odradek.records.control import EndMarker, TransactionEnd
 from odradek.sim.doors.chance import SeededRandom
 from odradek.sim.doors.disk import SimulatedDisk
+from odradek.sim.doors.disk_faults import PowerLost
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.errors import DiskFull, LogDirOffline
 from odradek.storage.files.failures import Failures
@@ -127,6 +128,89 @@ def test_indexes_built_anew_below_the_recovery_point_are_durable() -> None:
     t.reopen()
     first = t.log.segments[0].path("").rpartition("/")[2]
     assert not any(name.startswith(first) for name in t.unsynced())
+
+
+@pytest.mark.parametrize("end", ["killed", "power"])
+@pytest.mark.parametrize(
+    ("harmed", "harm", "segment_bytes"),
+    [
+        (".index", "gone", 600),
+        (".index", "gone", 6_000),
+        (".index", "lies", 6_000),
+        (".index", "emptied", 6_000),
+        (".timeindex", "gone", 600),
+        (".timeindex", "gone", 6_000),
+        (".txnindex", "lies", 6_000),
+    ],
+)
+def test_a_start_that_is_interrupted_leaves_no_index_that_the_next_one_wrongly_believes(
+    end: str, harmed: str, harm: str, segment_bytes: int
+) -> None:
+    """At any change of its disk, or soon after it.
+
+    Below the recovery point a start believes what the files say. One that builds the offset index
+    anew puts the others in order before: else records of an aborted transaction would be shown for
+    good, and retention would take new records for old ones.
+    """
+    change, is_done = 0, False
+    while not is_done:
+        change += 1
+        t, points = with_an_abort(segment_bytes)
+        spoil(t, harmed, harm)
+        assert isinstance(t.disk, SimulatedDisk)
+        disk = t.disk = t.disk.after_exit()
+        disk.faults.crash_at_change = change
+        try:
+            t.open(points)
+            is_done = disk.faults.changes < change
+            disk.faults.crash_at_change = None
+            t.append("more")
+        except PowerLost:
+            pass
+        chance = SeededRandom(change, "crash")
+        t.disk = disk.after_exit() if end == "killed" else disk.after_crash(chance)
+        t.open(points)
+        found = t.log.aborted_between(Offset(0), t.log.log_end_offset)
+        assert [(it.producer_id, it.first_offset, it.last_offset) for it in found] == [(9, 0, 1)]
+        assert t.log.newest() == (9_000, 2)
+        assert t.log.offset_at(Timestamp(9_000)) == (9_000, 2)
+
+
+def with_an_abort(segment_bytes: int) -> tuple[Partition, Checkpointed]:
+    """A durable log with a snapshot behind the marker, and what its checkpoints say."""
+    t = Partition(LogConfig(segment_bytes=Bytes(segment_bytes), index_interval_bytes=Bytes(100)))
+    t.disk.sync_directory("")
+    t.append("a", producer_id=9, producer_epoch=0, base_sequence=0, transactional=True)
+    t.end(9, committed=False)
+    t.now = Timestamp(9_000)
+    t.append("the newest")
+    t.now = Timestamp(2_000)
+    t.append("value")
+    t.commit()
+    t.reopen(clean=True)
+    for number in range(20):
+        t.append(f"value-{number}")
+    t.commit()
+    t.flush()
+    end = t.log.log_end_offset
+    t.append("unflushed")
+    return t, Checkpointed(end, Offset(0), end)
+
+
+def spoil(t: Partition, suffix: str, harm: str) -> None:
+    """Of two segments, if there are so many; durably."""
+    for segment in t.log.segments[:2]:
+        path = segment.path(suffix)
+        if harm == "gone":
+            t.disk.unlink(path)
+            continue
+        file = t.disk.open(path)
+        size = file.size()
+        file.truncate(0)
+        if harm == "lies":
+            file.write([b"\x7f" * size], 0)
+        file.sync()
+    t.disk.sync_directory(t.log.folder.name)
 
 
 def test_a_disk_too_full_to_be_opened_is_offline() -> None:

@@ -21,7 +21,7 @@ from odradek.storage.files.checkpoints import (
     decode_epochs,
     decode_partition_metadata,
 )
-from odradek.storage.files.dir_files import delete_if_there, read_small
+from odradek.storage.files.dir_files import delete_if_there, put_small, read_small
 from odradek.storage.files.failures import Failures
 from odradek.storage.files.move_notes import is_leaving
 from odradek.storage.files.names import (
@@ -31,7 +31,6 @@ from odradek.storage.files.names import (
     PARTITION_METADATA,
     SNAPSHOT,
     TIME_INDEX,
-    TXN_INDEX,
     SegmentFile,
     parse_segment_file,
     segment_stem,
@@ -45,7 +44,12 @@ from odradek.storage.logs.hardening import harden
 from odradek.storage.logs.leftovers import delete_orphans, settle
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.producers import ProducerState
-from odradek.storage.logs.replaying import hides_an_end, replay_producers, save_indexes
+from odradek.storage.logs.replaying import (
+    hides_an_end,
+    keep_aborted,
+    replay_producers,
+    save_indexes,
+)
 from odradek.storage.logs.rot import Epochs, Place, put_right
 from odradek.storage.logs.writing import save_epochs
 from odradek.storage.segments.leaping import walk_leaping
@@ -156,6 +160,7 @@ class _Loading:
         self.check_point = checkpointed.recovery_point  # from where on the log is checked
         self.is_leaving = False
         self.indexed = True  # whether every segment has the indexes that it needs
+        self.snapshots: list[Offset] = []  # at these offsets, rising
         self.checked_from: Offset | None = None  # below it, what was noted of the records holds
         self.epochs_seen: list[EpochStart] = []  # in the batches from there on
         self.last_epochs: Epochs = (NO_LEADER_EPOCH, NO_LEADER_EPOCH)  # of those checked last
@@ -166,6 +171,7 @@ class _Loading:
         names = delete_orphans(self.folder, settle(self.folder))
         files = [file for file in map(parse_segment_file, names) if file is not None]
         self.is_leaving = is_leaving(names)
+        self.snapshots = [file.base_offset for file in files if file.suffix == SNAPSHOT]
         self._find_segments(files)
         if self.clean:
             self._trust()
@@ -183,13 +189,13 @@ class _Loading:
         log.flushed_at = self.now
         log.on_high_watermark(min(self.checkpointed.high_watermark, self.end))
         self._load_epochs(names)
-        self._load_producers(files)
+        self._load_producers()
         self._load_topic_id(names)
         log.reset()
         if log.config.flush_before_ack and self.checked_from is not None:
             harden(log)
         is_flushed = log.recovery_point == self.end
-        if self.clean and self.indexed and is_flushed and self._has_snapshot(files):
+        if self.clean and self.indexed and is_flushed and self._has_snapshot():
             log.closed_end = log.log_end_offset
         for segment in log.segments:
             segment.rest()
@@ -281,6 +287,7 @@ class _Loading:
             return
         if not self.indexed:
             self.check_point = Offset(0)
+            self._forget_snapshots(Offset(0))
         before = self.log.segment_of(self.check_point - 1)  # may lack its last time
         first = segments.index(before)
         for segment in segments[first:]:
@@ -296,18 +303,53 @@ class _Loading:
             error = self._recover(segment, following)
             if following is not None:
                 segment.complete_times()
-            save_indexes(segment)
-            if segment.base_offset < self.checkpointed.recovery_point:
-                self._sync_indexes(segment)
+            if self._is_trusted(segment):
+                self._keep_indexes(segment)
+            else:
+                save_indexes(segment)
             if error is not None:
                 self._cut(number, file_size, error)
                 return
 
-    def _sync_indexes(self, segment: Segment) -> None:
-        """Below the recovery point nothing is checked again: what was rebuilt must be durable."""
-        for suffix in (INDEX, TIME_INDEX, TXN_INDEX):
-            sync_if_there(self.folder.disk, segment.path(suffix))
-        self.folder.disk.sync_directory(self.folder.name)
+    def _is_trusted(self, segment: Segment) -> bool:
+        """Whether a start goes by its indexes: below the recovery point nothing is checked."""
+        return segment.base_offset < self.checkpointed.recovery_point
+
+    def _keep_indexes(self, segment: Segment) -> None:
+        """Durably, and the offset index last, by which the next start knows where to begin.
+
+        Beside one that is whole it believes the others. What is built from the segment's first
+        batch on takes the place of a file that may be missing, and until then it stays missing.
+        """
+        disk = self.folder.disk
+        if not segment.index.saved:
+            for index in (segment.times, segment.index):
+                if not self._says(index.path, index.unsaved()):
+                    put_small(disk, index.path, index.unsaved())
+                index.was_saved(index.count)
+        for save in reversed(segment.saves()):
+            save.write(disk)
+            sync_if_there(disk, save.path)
+            save.note()
+        for suffix in (TIME_INDEX, INDEX):  # they may have been cut
+            sync_if_there(disk, segment.path(suffix))
+        disk.sync_directory(self.folder.name)
+
+    def _says(self, path: str, data: bytes) -> bool:
+        """Whether a file is there and has these bytes."""
+        try:
+            return read_small(self.folder.disk, path) == data
+        except FileNotFoundError:
+            return False
+
+    def _forget_snapshots(self, beyond: Offset) -> None:
+        """Durably, before the transaction indexes that they rest on are built anew."""
+        gone = [offset for offset in self.snapshots if offset > beyond]
+        for offset in gone:
+            delete_if_there(self.folder.disk, self.folder.path(segment_stem(offset) + SNAPSHOT))
+        if gone:
+            self.folder.disk.sync_directory(self.folder.name)
+            self.snapshots = [offset for offset in self.snapshots if offset <= beyond]
 
     def _is_hole(self, before: Segment, segment: Segment) -> bool:
         """Whether batches are missing between two segments.
@@ -342,7 +384,7 @@ class _Loading:
             later.delete()
         segments[number].file.truncate(segments[number].size)
         segments[number].file.sync()  # or a crash behind the next roll brings the bad bytes back
-        segments[number].truncate_indexes(self.end)  # of the bad batch, if recovery began there
+        segments[number].truncate_places(self.end)  # of the bad batch, if recovery began there
         del segments[number + 1 :]
         self.folder.disk.sync_directory(self.folder.name)
 
@@ -363,7 +405,8 @@ class _Loading:
             start, end = self._restart(segment, end)
         except CorruptFile as error:
             self.repair.notes.append(f"indexes of {path} built anew: {error.reason}")
-            segment.clear_indexes()
+            self._forget_snapshots(segment.base_offset)
+            self._begin_indexes(segment)
         if self.checked_from is None:
             self.checked_from = Offset(end)
         segment.size, segment.bytes_since_entry = start, 0
@@ -398,14 +441,22 @@ class _Loading:
         relative = self.check_point - segment.base_offset
         entry = segment.index.floor(relative) if relative > 0 else None
         if entry is None:
-            segment.clear_indexes()
+            self._begin_indexes(segment)
             return 0, end
         found = segment.find(segment.base_offset + entry[0])
         if found is None or found[0] != entry[1]:
             raise CorruptFile(segment.index.path, 0, "its entries lead astray")
         position, header = found
-        segment.truncate_indexes(Offset(header.next_offset))
+        segment.truncate_places(Offset(header.next_offset))
+        _ = segment.aborted  # CorruptFile, if it cannot be read
         return position, header.base_offset
+
+    def _begin_indexes(self, segment: Segment) -> None:
+        """Each batch is to be noted anew. Files that a start goes by are replaced at the end."""
+        if self._is_trusted(segment):
+            segment.start_empty_indexes()
+        else:
+            segment.clear_indexes()
 
     def _count_lost(self, segment: Segment, file_size: int, error: CorruptFile | None) -> None:
         """Adds what lies behind the first bad byte to the loss, as far as it can be told."""
@@ -479,16 +530,15 @@ class _Loading:
                     history.assign(LeaderEpoch(header.leader_epoch), Offset(header.base_offset))
         return history
 
-    def _load_producers(self, files: list[SegmentFile]) -> None:
+    def _load_producers(self) -> None:
         """From the newest snapshot that is whole and not beyond the end, and on from there.
 
         Of one from before the log's first segment too much is unknown: what lies between is gone.
         """
-        offsets = [file.base_offset for file in files if file.suffix == SNAPSHOT]
         bases = {segment.base_offset for segment in self.log.segments}
         start, first = None, self.log.segments[0].base_offset
         limit = self.end if self.checked_from is None else min(self.end, self.checked_from)
-        for offset in reversed(offsets):
+        for offset in reversed(self.snapshots):
             path = self.folder.path(segment_stem(offset) + SNAPSHOT)
             if first <= offset <= limit and start is None:
                 try:
@@ -506,18 +556,18 @@ class _Loading:
                 delete_if_there(self.folder.disk, path)
         if start is None:
             start = first  # a client may send again what was deleted
-        if start < self.end:
-            replay_producers(self.log, start, self.now, self.checked_from)
+        if start < self.end or self.checked_from is not None:
+            aborted = replay_producers(self.log, start, self.now, self.checked_from)
+            keep_aborted(self.log, aborted, start, limit)
         if self.log.passed_over is not None:
             self.log.corrupt = self.log.passed_over
             self.repair.notes.append(f"corrupt at offset {self.log.corrupt.offset}")
         self.log.producers.on_high_watermark(self.log.high_watermark)
         self.log.producers.expire(self.now, self.log.config.producer_expiration_ms)
 
-    def _has_snapshot(self, files: list[SegmentFile]) -> bool:
+    def _has_snapshot(self) -> bool:
         """Whether the producers at its end are in a file; before the first record are none."""
-        found = (file.suffix == SNAPSHOT and file.base_offset == self.end for file in files)
-        return not self.end or any(found)
+        return not self.end or self.end in self.snapshots
 
 
 def _below(entries: Iterable[EpochStart], offset: Offset) -> list[EpochStart]:

@@ -11,17 +11,22 @@ from odradek.model.positions import Offset
 from odradek.model.units import Timestamp
 from odradek.records.batch import check_crc
 from odradek.records.control import end_marker_in
+from odradek.storage.errors import CorruptFile
+from odradek.storage.files.dir_files import delete_if_there, put_small, read_small
+from odradek.storage.files.names import TXN_INDEX
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.producers import NO_COORDINATOR, ProducerEntry
 from odradek.storage.logs.reading import CorruptAt
+from odradek.storage.segments import transaction_index as txn_index
 from odradek.storage.segments.leaping import walk_leaping
 from odradek.storage.segments.segment import Segment
+from odradek.storage.segments.transaction_index import AbortedTransaction
 
 
 def replay_producers(
     log: PartitionLog, start: Offset, now: Timestamp, checked_from: Offset | None = None
-) -> None:
-    """Counts the batches of producers from an offset to the end, and notes who aborted what.
+) -> list[AbortedTransaction]:
+    """Counts the batches of producers from an offset to the end; who aborted what there.
 
     Only batches that are as they were written: a bit that turned in a header would fence off a
     living producer for ever. The first that is passed over is noted: until it was fetched again
@@ -29,8 +34,8 @@ def replay_producers(
     looked at before.
     """
     log.passed_over = None
+    found: list[AbortedTransaction] = []
     for segment in log.segments[log.segments.index(log.segment_of(start)) :]:
-        segment.aborted.truncate(start)
         for position, header in walk_leaping(segment, start):
             is_counted = header.producer_id >= 0 or header.is_transactional or header.is_control
             if not is_counted or header.base_offset < start:
@@ -49,8 +54,53 @@ def replay_producers(
                 continue
             aborted = log.producers.replay(header, marker, now)
             if aborted is not None:
-                segment.aborted.entries.append(aborted)
-        save_indexes(segment)
+                found.append(aborted)
+    return found
+
+
+def keep_aborted(
+    log: PartitionLog, found: list[AbortedTransaction], start: Offset, upto: Offset
+) -> None:
+    """Has the transaction indexes say what was found from an offset on, durably.
+
+    A start believes them below its snapshot, and replays nothing for them: so recovery takes
+    nothing from such a file, and replaces it whole, if at all. What stands there of a marker below
+    `upto` was durable when that was noted, and stays: of the batches rot or compaction may have
+    taken what tells of it.
+    """
+    by_base: dict[Offset, list[AbortedTransaction]] = {}
+    for entry in found:
+        by_base.setdefault(log.segment_of(entry.last_offset).base_offset, []).append(entry)
+    is_changed = False
+    for segment in log.segments[log.segments.index(log.segment_of(start)) :]:
+        data, known = _aborted_in_file(segment, start)
+        entries = {it.last_offset: it for it in by_base.get(segment.base_offset, ())}
+        entries |= {it.last_offset: it for it in known if it.last_offset < upto}
+        rising = [entries[at] for at in sorted(entries)]
+        if (after := txn_index.encode(rising)) != data:
+            is_changed = True
+            if after:
+                put_small(log.folder.disk, segment.path(TXN_INDEX), after)
+            else:
+                delete_if_there(log.folder.disk, segment.path(TXN_INDEX))
+        segment.adopt_aborted(rising)
+    if is_changed:
+        log.folder.disk.sync_directory(log.folder.name)
+
+
+def _aborted_in_file(segment: Segment, start: Offset) -> tuple[bytes, list[AbortedTransaction]]:
+    """The segment's transaction index, as it is and what it says; nothing where all is replayed."""
+    path = segment.path(TXN_INDEX)
+    try:
+        data = read_small(segment.folder.disk, path)
+    except FileNotFoundError:
+        return b"", []
+    try:
+        return data, txn_index.decode(data, path)
+    except CorruptFile:
+        if segment.base_offset < start:
+            raise
+        return data, []
 
 
 def hides_an_end(

@@ -27,9 +27,15 @@ from odradek.storage.logs.epochs import EpochHistory
 from odradek.storage.logs.flushing import FlushJob, sync_if_there
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.producers import ProducerState
-from odradek.storage.logs.replaying import hides_an_end, replay_producers, save_indexes
+from odradek.storage.logs.replaying import (
+    hides_an_end,
+    keep_aborted,
+    replay_producers,
+    save_indexes,
+)
 from odradek.storage.segments.scan import walk_headers
 from odradek.storage.segments.segment import Segment
+from odradek.storage.segments.transaction_index import AbortedTransaction
 
 
 def truncate_to(log: PartitionLog, offset: Offset, now: Timestamp) -> None:
@@ -170,13 +176,20 @@ def count_producers_anew(log: PartitionLog, now: Timestamp) -> None:
     assert not log.being_cleaned, log.partition
     if log.passed_over is None:
         return
+    upto = log.passed_over.offset
     with log.failures.touching(log.folder.disk.name):
-        _reload_producers(log, log.passed_over.offset, now)
+        start, aborted = _reload_producers(log, upto, now)
+        keep_aborted(log, aborted, start, upto)
     log.reset()
 
 
-def _reload_producers(log: PartitionLog, upto: Offset, now: Timestamp) -> None:
-    """As they were at the newest snapshot up to there, and on from there to the log's end."""
+def _reload_producers(
+    log: PartitionLog, upto: Offset, now: Timestamp
+) -> tuple[Offset, list[AbortedTransaction]]:
+    """As they were at the newest snapshot up to there, and on from there to the log's end.
+
+    Where that begins, and who aborted what behind it.
+    """
     log.producers, log.passed_over = ProducerState(), None
     start = log.segments[0].base_offset
     for offset in reversed(_delete_snapshots(log, upto)):
@@ -192,9 +205,9 @@ def _reload_producers(log: PartitionLog, upto: Offset, now: Timestamp) -> None:
         find_earlier_batches(log, offset, now)
         start = offset
         break
-    if start < log.log_end_offset:
-        replay_producers(log, start, now)
+    aborted = replay_producers(log, start, now) if start < log.log_end_offset else []
     log.producers.on_high_watermark(log.high_watermark)
+    return start, aborted
 
 
 def _delete_snapshots(log: PartitionLog, upto: Offset) -> list[Offset]:

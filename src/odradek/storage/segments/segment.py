@@ -334,6 +334,10 @@ class Segment:
         self._index = self._times = self.max_timestamp = None
         self._hint = self._tail = None
 
+    def adopt_aborted(self, entries: list[txn_index.AbortedTransaction]) -> None:
+        """The transaction index is written, and says this."""
+        self._aborted = TransactionIndex(self.path(TXN_INDEX), entries)
+
     def start_empty_indexes(self) -> None:
         """A segment that is not there yet has indexes without entries."""
         path = self.path
@@ -572,10 +576,14 @@ class Segment:
 
     def truncate_indexes(self, end_offset: Offset) -> None:
         """Drops what they say of this offset and all beyond it."""
+        self.truncate_places(end_offset)
+        self._cut(TXN_INDEX, self.aborted.truncate(end_offset) * txn_index.ENTRY_BYTES)
+
+    def truncate_places(self, end_offset: Offset) -> None:
+        """Likewise, of the indexes that lead to a batch."""
         relative = end_offset - self.base_offset
         self._cut(INDEX, self.index.truncate(relative) * offset_index.ENTRY_BYTES)
         self._cut(TIME_INDEX, self.times.truncate(relative) * time_index.ENTRY_BYTES)
-        self._cut(TXN_INDEX, self.aborted.truncate(end_offset) * txn_index.ENTRY_BYTES)
         last = self.index.last()
         self.bytes_since_entry = self.size - (last[1] if last else 0)
         self.max_timestamp = None

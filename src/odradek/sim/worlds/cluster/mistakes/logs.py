@@ -25,6 +25,11 @@ def _nothing(*_: object, **__: object) -> None:
     """What a mistake does instead."""
 
 
+def _none(*_: object, **__: object) -> list[Any]:
+    """Likewise, where something is to be found."""
+    return []
+
+
 def _all(state: ProducerState, now: int, _after: int) -> int:
     """Who has nothing on its way is not waited for."""
     return _expire(state, now, 0)
@@ -100,7 +105,7 @@ _place = PartitionLog._place  # noqa: SLF001
 
 LOG_MISTAKES: Final[Mapping[str, Knob | tuple[Knob, ...]]] = {
     "silent-producers-are-forgotten": Knob(ProducerState, "expire", _all),
-    "producers-are-not-replayed": Knob(loading, "replay_producers", _nothing),
+    "producers-are-not-replayed": Knob(loading, "replay_producers", _none),
     "producers-outlive-a-cut": Knob(truncation, "_reload_producers", _nothing),
     "epochs-outlive-a-cut": Knob(EpochHistory, "truncate_from_end", _not_at_all),
     "each-epoch-ends-at-the-end": Knob(EpochHistory, "end_offset_for", _up_to_the_end),
