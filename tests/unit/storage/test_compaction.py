@@ -15,6 +15,7 @@ from odradek.storage.compacting.compaction import Compaction, Throttle, cleanabl
 from odradek.storage.compacting.key_map import KeyMap
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.errors import DiskFull
+from odradek.storage.logs.truncation import truncate_to
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import ORDERS, Partition
 
@@ -178,6 +179,39 @@ def test_a_producers_last_batch_keeps_its_numbers() -> None:
     t.compact()
     assert t.records() == [(2, "a=3")]
     t.disk.unlink(f"orders-0/{3:020}.snapshot")
+    t.reopen()
+    again = t.decide("a=2", producer_id=7, producer_epoch=0, base_sequence=1)
+    assert again == (1, 1, True)
+
+
+@pytest.mark.parametrize("compactions", [1, 2])
+def test_a_producers_last_committed_batch_keeps_its_numbers(compactions: int) -> None:
+    """What it wrote behind may be cut off; then the next batch is recognised by the one before.
+
+    Also where the segment was compacted before, and the producer has nothing in what was not.
+    """
+    t = Compacted()
+    t.append("a=1", producer_id=7, producer_epoch=0, base_sequence=0)
+    t.append("a=2", producer_id=7, producer_epoch=0, base_sequence=1)
+    for number in range(compactions):
+        t.append(f"a={number + 3}")
+        t.log.roll(t.now)
+        t.write()
+        t.commit()
+        if number == compactions - 1:
+            for sequence in range(2, 9):
+                t.append(f"b={sequence}", producer_id=7, producer_epoch=0, base_sequence=sequence)
+        t.flush()
+        found = cleanable(t.log, t.cleaned, t.now)
+        work = Compaction(LogDir(t.disk, t.failures), t.log, found, t.now)
+        for _ in work.steps():
+            pass
+        work.publish()
+        t.cleaned = work.end
+    truncate_to(t.log, Offset(2 + compactions), t.now)
+    for name in t.disk.names("orders-0"):
+        if name.endswith(".snapshot"):
+            t.disk.unlink(f"orders-0/{name}")
     t.reopen()
     again = t.decide("a=2", producer_id=7, producer_epoch=0, base_sequence=1)
     assert again == (1, 1, True)

@@ -4,7 +4,8 @@ Kept are: the last value of each key; a tombstone until the time that is set whe
 by a compaction has passed, so that every reader has had its chance to see it; whatever lies beyond
 what the map knows. Aborted records go at once. The marker of a transaction goes, after the same
 delay, once nothing of the transaction is left. A producer's last batch stays, emptied if it must
-be, for it holds the numbers by which the next batch is recognised.
+be, for it holds the numbers by which the next batch is recognised; so does the last one of those
+that may be compacted, for what lies behind may still be cut off.
 """
 
 from collections.abc import Iterable
@@ -27,6 +28,13 @@ class Kept(NamedTuple):
     batch: bytes | bytearray | memoryview | None
     read: int  # records
     kept: int
+
+
+class Dirty(NamedTuple):
+    """The part that was not compacted before, as far as the map knows it."""
+
+    start: int
+    end: int  # exclusive
 
 
 class TransactionFilter:
@@ -68,36 +76,61 @@ class TransactionFilter:
             self._aborted[entry.producer_id] = entry
 
 
+def _is_last(entry: ProducerEntry, header: BatchHeader) -> bool:
+    if entry.batches:
+        return entry.batches[-1].last_offset == header.last_offset
+    return header.is_control and entry.producer_epoch == header.producer_epoch
+
+
 class Rules:
     """The rules, with what they depend on."""
 
-    __slots__ = ("delete_retention_ms", "keys", "map_end", "now", "producers")
+    __slots__ = (
+        "decided",
+        "delete_retention_ms",
+        "first_dirty",
+        "keys",
+        "map_end",
+        "now",
+        "producers",
+    )
 
     def __init__(
         self,
         keys: KeyMap,
-        map_end: int,
+        dirty: Dirty,
         producers: dict[ProducerId, ProducerEntry],
+        decided: dict[ProducerId, ProducerEntry],
         *,
         now: int,
         delete_retention_ms: int,
     ) -> None:
         self.keys = keys
-        self.map_end = map_end  # exclusive: what the map knows
+        self.first_dirty, self.map_end = dirty
         self.producers = producers
+        self.decided = decided  # as the dirty part leaves them; others have nothing in it
         self.now = now
         self.delete_retention_ms = delete_retention_ms
 
     def is_last_of_producer(self, header: BatchHeader) -> bool:
-        """Whether the numbers of this batch are the newest of its producer."""
-        if header.producer_id < 0:
-            return False
+        """Whether the numbers of this batch are the newest of its producer, here or in all.
+
+        Where a producer has nothing in the dirty part, which of its batches in the clean one is the
+        last is not known: each that is there stays until the producer comes next.
+        """
         entry = self.producers.get(ProducerId(header.producer_id))
         if entry is None:
             return False
-        if entry.batches:
-            return entry.batches[-1].last_offset == header.last_offset
-        return header.is_control and entry.producer_epoch == header.producer_epoch
+        if _is_last(entry, header):
+            return True
+        decided = self.decided.get(entry.producer_id)
+        if header.base_offset >= self.first_dirty:
+            return decided is not None and _is_last(decided, header)
+        if decided is not None and (
+            decided.batches or decided.producer_epoch != header.producer_epoch or header.is_control
+        ):
+            return _is_last(decided, header)
+        return bool(entry.batches) and entry.batches[-1].last_offset >= self.map_end
 
     def data(self, batch: memoryview, header: BatchHeader, *, aborted: bool) -> Kept:
         """What stays of a batch of records. One pass, for most of a log goes through here."""

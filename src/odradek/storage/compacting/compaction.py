@@ -15,18 +15,20 @@ from dataclasses import dataclass
 from typing import Final
 
 from odradek.model.errors import CorruptBatch
+from odradek.model.ids import ProducerId
 from odradek.model.positions import Offset
 from odradek.model.units import MIB, SECOND, Bytes, Millis, Timestamp
 from odradek.records.batch import BatchHeader, read_header
-from odradek.records.control import end_marker_in
+from odradek.records.control import EndMarker, end_marker_in
 from odradek.records.record import read_records
-from odradek.storage.compacting.cleaning_rules import Rules, TransactionFilter
+from odradek.storage.compacting.cleaning_rules import Dirty, Rules, TransactionFilter
 from odradek.storage.compacting.key_map import KeyMap
 from odradek.storage.compacting.outline import outlines
 from odradek.storage.dirs.dir_checkpoints import DirCheckpoints
 from odradek.storage.errors import CorruptFile
 from odradek.storage.files.names import CLEANED, LOG
 from odradek.storage.logs.log import PartitionLog
+from odradek.storage.logs.producers import ProducerEntry, after_batch, after_marker
 from odradek.storage.logs.reading import ReadableLog
 from odradek.storage.logs.replaying import save_indexes
 from odradek.storage.logs.swapping import swap
@@ -128,6 +130,7 @@ class Compaction:
         self._cancelled = False
         self._keys = KeyMap(MAP_BYTES_MAX)
         self._producers = dict(log.producers.entries)
+        self._decided: dict[ProducerId, ProducerEntry] = {}  # as the dirty part leaves them
         self._segments = log.segments[:-1]  # those that are closed; the loop adds others
         self._active_segment = log.active_segment.copy()
         self._replaced: list[tuple[list[Segment], Segment]] = []
@@ -158,8 +161,9 @@ class Compaction:
                 return
             rules = Rules(
                 self._keys,
-                self.end,
+                Dirty(self.first_dirty, self.end),
                 self._producers,
+                self._decided,
                 now=self.now,
                 delete_retention_ms=self.log.config.delete_retention_ms,
             )
@@ -197,16 +201,29 @@ class Compaction:
             path = segment.path(LOG)
             for position, header, batch in walk_batches(segment.file, path, found[0], segment.size):
                 with _reading(path, position):
+                    marker = end_marker_in(batch, header) if header.is_control else None
                     if header.is_control:
-                        transactions.ends_nothing(header, end_marker_in(batch, header))
+                        transactions.ends_nothing(header, marker)
                     elif not transactions.is_aborted(header) and not self._note(batch, header):
                         self.end = Offset(header.base_offset)
                         return
+                    self._follow(header, marker)
                 read += header.size
                 if read >= STEP_BYTES:
                     yield Bytes(read)
                     read = 0
             yield Bytes(read)
+
+    def _follow(self, header: BatchHeader, marker: EndMarker | None) -> None:
+        """What is known of a producer, were this the last of its batches."""
+        producer_id = ProducerId(header.producer_id)
+        if producer_id not in self._producers:
+            return
+        before = self._decided.get(producer_id)
+        if marker is None:
+            self._decided[producer_id] = after_batch(before, header, self.now)
+        else:
+            self._decided[producer_id] = after_marker(before, header, marker, self.now).entry
 
     def _transactions(self, start: Offset) -> TransactionFilter:
         """The aborted transactions of which something lies at this offset or beyond."""
