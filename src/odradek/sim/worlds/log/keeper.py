@@ -10,7 +10,7 @@ Told: `log.acked` (partition, base offset, values, whether they are durable), `l
 (partition, what a reader saw that no writer wrote), and `log.offline` (a directory that failed).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -20,13 +20,15 @@ from zlib import crc32
 from odradek.model.errors import CorruptBatch
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.model.positions import LeaderEpoch, Offset
-from odradek.model.units import KIB, Bytes, Millis
+from odradek.model.units import KIB, Bytes, Millis, Timestamp
 from odradek.records.batch import check_crc, headers, read_header
 from odradek.records.build import build_batch
 from odradek.records.record import Record, read_records
 from odradek.sim.doors.chance import SeededRandom
 from odradek.sim.stage.machine import Machine
 from odradek.sim.stage.world import World
+from odradek.sim.worlds.log.keeper_transactions import LedgerKeeper
+from odradek.sim.worlds.log.ledger import Ledger
 from odradek.storage.dirs.dir_new_logs import InDir
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.dirs.log_dirs import LogDirs
@@ -45,6 +47,7 @@ PARTITIONS: Final = tuple(
 SEGMENT_BYTES: Final = Bytes(2 * KIB)
 BATCHES_MAX: Final = 5  # in one turn
 RECORDS_MAX: Final = 4  # in one batch
+LEDGER_ACTIONS_MAX: Final = 4  # in one turn
 KEPT_RECORDS: Final = 150  # of one partition, before its oldest are trimmed
 FORGOTTEN: Final = (OutOfOrderSequence, InvalidTransactionState)
 """What a producer is told of batches that were lost, or that rot has made another kind of."""
@@ -95,13 +98,21 @@ class Keeper:
     """One life of the machine."""
 
     def __init__(
-        self, world: World, machine: Machine, producers: dict[TopicPartition, Producer]
+        self,
+        world: World,
+        machine: Machine,
+        producers: dict[TopicPartition, Producer],
+        ledgers: Mapping[TopicPartition, Ledger],
     ) -> None:
         self._note, self._machine, self._producers = world.history.note, machine, producers
         self._chance: SeededRandom = machine.random.stream(f"keeper {machine.lives}")
         failures = Failures()
         dirs = [LogDir(machine.disk(name), failures) for name in DISKS]
         self._dirs = LogDirs(dirs, failures, machine.random)
+        self._configs = {partition.topic: ledger.config for partition, ledger in ledgers.items()}
+        chance = machine.random.stream(f"ledgers {machine.lives}")
+        self._ledgers = LedgerKeeper(self, self._dirs, ledgers, chance)
+        self._actions = ACTIONS_WITH_LEDGERS if ledgers else ACTIONS
 
     async def run(self) -> None:
         """Until the machine ends, or a disk has been gone for a while."""
@@ -114,7 +125,7 @@ class Keeper:
                 if now - sick_since > 1_000 * SICK_SECONDS:
                     return
             await self._pause()
-            action = ACTIONS[self._chance.below(len(ACTIONS))]
+            action = self._actions[self._chance.below(len(self._actions))]
             with suppress(StorageError, *FORGOTTEN):
                 action(self)
             self._note_failures()
@@ -133,22 +144,36 @@ class Keeper:
         self._dirs.identify(BrokerId(1), "simulated")
         for log_dir in self._dirs.online:
             with suppress(StorageError):
-                log_dir.open(config_of, self._machine.clock.wall())
+                log_dir.open(self._config_of, self._machine.clock.wall())
         self._note_failures()
         self._dirs.settle()
         for log in list(self._dirs):
             with suppress(StorageError):
-                self._tell_all(log)
+                if log.partition.topic not in self._configs:
+                    self._tell_all(log)
+        self._ledgers.opened()
 
     def _note_failures(self) -> None:
         for gone in self._dirs.handle_failures():
-            self._tell("log.offline", gone.log_dir, str(gone.error), *map(str, gone.current))
+            self.tell("log.offline", gone.log_dir, str(gone.error), *map(str, gone.current))
+
+    def _config_of(self, topic: str) -> LogConfig:
+        return self._configs.get(topic) or config_of(topic)
 
     def _log(self, partition: TopicPartition) -> PartitionLog:
         producer = self._producers[partition]
-        how = InDir(config_of(partition.topic), is_new=not producer.has_log)
+        is_new = not producer.has_log
         producer.has_log = True  # perhaps, which is as good: an empty one is not made in its place
-        return self._dirs.get_or_create(partition, how, self._machine.clock.wall())
+        return self.log_of(partition, is_new=is_new)
+
+    def log_of(self, partition: TopicPartition, *, is_new: bool) -> PartitionLog:
+        """The log; it is made where there is none."""
+        how = InDir(self._config_of(partition.topic), is_new=is_new)
+        return self._dirs.get_or_create(partition, how, self.wall())
+
+    def wall(self) -> Timestamp:
+        """The time of day."""
+        return self._machine.clock.wall()
 
     # -- what it does --------------------------------------------------------------------------
 
@@ -170,14 +195,14 @@ class Keeper:
             self._flush(log)  # they may be from before a crash, and not yet synced
         for appended, values in zip(taken, producer.unanswered, strict=True):
             assert appended.last_offset < log.log_end_offset, appended
-            self._tell("log.acked", partition, appended.base_offset, tuple(values), durable)
+            self.tell("log.acked", partition, appended.base_offset, tuple(values), durable)
             producer.sequence += len(values)
         producer.unanswered = []
 
     def _fresh(self, partition: TopicPartition, producer: Producer) -> list[str]:
         records = 1 + self._chance.below(RECORDS_MAX)
         values = [f"{partition}/{next(producer.values)}" for _ in range(records)]
-        self._tell("log.tried", partition, tuple(values))
+        self.tell("log.tried", partition, tuple(values))
         return values
 
     def _decide(self, log: PartitionLog, producer: Producer) -> list[Appended]:
@@ -188,7 +213,7 @@ class Keeper:
                 taken.append(self._decide_one(log, producer.number, sequence, values))
                 sequence += len(values)
         except FORGOTTEN:
-            self._tell("log.gap", log.partition, producer.number, sequence)
+            self.tell("log.gap", log.partition, producer.number, sequence)
             producer.begin_anew()
             job = log.take_job()
             if job is not None:
@@ -217,7 +242,7 @@ class Keeper:
                 sync_group([job])
         except StorageError as error:
             job.fail()
-            self._tell("log.refused", log.partition, type(error).__name__)
+            self.tell("log.refused", log.partition, type(error).__name__)
             raise
         job.publish()
         log.on_high_watermark(log.log_end_offset)
@@ -226,7 +251,7 @@ class Keeper:
         job = FlushJob(log, self._machine.clock.wall())
         job.run()
         job.publish()
-        self._tell("log.flushed", log.partition, log.recovery_point)
+        self.tell("log.flushed", log.partition, log.recovery_point)
 
     def flush(self) -> None:
         """Makes one log durable."""
@@ -242,12 +267,17 @@ class Keeper:
         log = self._log(PARTITIONS[self._chance.below(len(PARTITIONS))])
         start = min(log.log_end_offset - KEPT_RECORDS, log.high_watermark)
         if start > log.log_start_offset:
-            self._tell("log.trimmed", log.partition, start)
+            self.tell("log.trimmed", log.partition, start)
             DeleteJob(log, Offset(start)).run()
 
     def look(self) -> None:
         """Reads one log from its start to its end."""
         self._tell_all(self._log(PARTITIONS[self._chance.below(len(PARTITIONS))]))
+
+    def keep_ledgers(self) -> None:
+        """Some of what happens to logs with transactions, which have less to read than others."""
+        for _ in range(1 + self._chance.below(LEDGER_ACTIONS_MAX)):
+            self._ledgers.act()
 
     # -- telling -------------------------------------------------------------------------------
 
@@ -255,12 +285,13 @@ class Keeper:
         try:
             found = Found(_records(log))
         except CorruptBatch as error:
-            self._tell("log.corrupt", log.partition, str(error))
+            self.tell("log.corrupt", log.partition, str(error))
             return
         bounds = log.log_start_offset, log.high_watermark, log.log_end_offset
-        self._tell("log.found", log.partition, *bounds, found)
+        self.tell("log.found", log.partition, *bounds, found)
 
-    def _tell(self, what: str, *details: object) -> None:
+    def tell(self, what: str, *details: object) -> None:
+        """Something happened here."""
         self._note(self._machine.name, what, *details)
 
 
@@ -271,6 +302,7 @@ ACTIONS: Final = (
     Keeper.trim,
     Keeper.look,
 )
+ACTIONS_WITH_LEDGERS: Final = (*(3 * (Keeper.append,)), *ACTIONS[8:], *(9 * (Keeper.keep_ledgers,)))
 
 
 def _records(log: PartitionLog) -> Iterator[tuple[int, str]]:

@@ -6,11 +6,15 @@ from typing import Any, ClassVar, Final
 from odradek.sim.disk_misfortunes import BitRot, DiskErrors, FullDisk, ReadOnlyDisk, SlowDisk
 from odradek.sim.doors.medium import CrashRules
 from odradek.sim.faults import Fault, Kill, Pause, PowerCut
+from odradek.sim.history import Event
 from odradek.sim.invariants import Invariant
 from odradek.sim.simulation import Knob, Simulation
 from odradek.sim.stage.machine import Machine
 from odradek.sim.stage.world import World
+from odradek.sim.worlds.log import ledger_promises
+from odradek.sim.worlds.log.faults import PowerCutTwice
 from odradek.sim.worlds.log.keeper import PARTITIONS, Keeper, Producer
+from odradek.sim.worlds.log.keeper_transactions import draw_ledgers
 from odradek.sim.worlds.log.promises import (
     AcknowledgedRecordsSurvive,
     BoundsHold,
@@ -24,6 +28,10 @@ from odradek.storage.segments import scan
 
 BROKER: Final = "broker"
 RESTART_MICROS: Final = 1_000_000
+RECOVERY_ROUNDS: Final = 4
+LEDGERS: Final = "ledgers 383"
+"""Of chance; so named that the seeds that were kept from before there were any draw none, and tell
+what they told."""
 
 
 def _nothing(*_: Any, **__: Any) -> None:
@@ -60,6 +68,8 @@ class LogSimulation(Simulation):
         self.producers = {
             partition: Producer(number) for number, partition in enumerate(PARTITIONS, start=1)
         }
+        self.ledgers = draw_ledgers(world.chance.stream(LEDGERS))
+        world.history.watch(self._harmed, {"rot", "loses power"})
 
     def begin(self) -> None:
         """The only machine."""
@@ -77,6 +87,7 @@ class LogSimulation(Simulation):
             ReadOnlyDisk(*here),
             FullDisk(*here),
             BitRot(*here),
+            *([PowerCutTwice(*here)] if self.ledgers else ()),
         )
 
     def invariants(self) -> Sequence[Invariant]:
@@ -88,6 +99,7 @@ class LogSimulation(Simulation):
             ProducersAreRemembered(),
             RotIsSeen(),
             DisksFailAlone(),
+            *(promise(self.ledgers) for promise in ledger_promises.ALL),
         )
 
     def knobs(self) -> Sequence[Knob]:
@@ -101,8 +113,12 @@ class LogSimulation(Simulation):
         self.broker.start()
         served: dict[str, int] = {}
         history.watch(lambda event: served.update({str(event.details[0]): 1}), {"log.acked"})
-        self.world.run(seconds=10)
-        missing = [str(partition) for partition in PARTITIONS if str(partition) not in served]
+        missing = [str(partition) for partition in PARTITIONS]
+        for _ in range(RECOVERY_ROUNDS):
+            self.world.run(seconds=10)
+            missing = [it for it in missing if it not in served]
+            if not missing:
+                break
         return f"nothing was acknowledged by {missing}" if missing else ""
 
     def state(self) -> str:
@@ -112,7 +128,15 @@ class LogSimulation(Simulation):
         return "broker paused" if self.broker.paused else "broker up"
 
     async def _keep(self, machine: Machine) -> None:
-        await Keeper(self.world, machine, self.producers).run()
+        await Keeper(self.world, machine, self.producers, self.ledgers).run()
+
+    def _harmed(self, event: Event) -> None:
+        """What was promised of the ledgers may be lost, or all of one."""
+        for partition, ledger in self.ledgers.items():
+            if event.what == "loses power":
+                ledger.loses_power()
+            elif event.details[1].startswith(f"{partition}/"):
+                ledger.is_spoilt = True
 
     def _exited(self, error: BaseException | None) -> None:
         """A broker without disks stops by itself; somebody starts it again."""
