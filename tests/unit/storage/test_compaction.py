@@ -283,20 +283,39 @@ def test_a_reader_of_what_is_decided_ends_in_the_new_segments() -> None:
 def test_a_reader_in_a_gap_sees_no_further_than_it_may() -> None:
     """Compaction took the end of a segment: the next one begins where it has to end."""
     t = Compacted()
-    fields = {"producer_epoch": 0, "transactional": True}
-    t.append("a=1")
-    t.append("a=aborted", producer_id=7, base_sequence=0, **fields)
+    for number in range(5):
+        t.append(f"{number}=")
+    t.append("k=old")
     t.log.roll(t.now)
     t.write()
-    t.append("a=open", producer_id=8, base_sequence=0, **fields)
-    t.append("a=aborted", producer_id=7, base_sequence=1, **fields)
-    t.end(7, committed=False)
+    t.append("k=new")
+    for number in range(5, 10):
+        t.append(f"{number}=")
     t.compact()
-    assert [it.base_offset for it in t.log.segments] == [0, 2, 5]
-    assert t.log.last_stable_offset == 2
-    assert t.log.segments[0].find(1) is None
-    assert t.log.read(Offset(1), Offset(2), 10_000).chunk is None
-    assert t.log.read(Offset(1), Offset(3), 10_000).chunk is not None
+    assert [it.base_offset for it in t.log.segments] == [0, 6, 12]
+    assert t.log.segments[0].find(Offset(5)) is None
+    assert t.log.read(Offset(5), Offset(6), 10_000).chunk is None
+    assert t.log.read(Offset(5), Offset(7), 10_000).chunk is not None
+
+
+def test_the_last_batch_of_a_log_stays() -> None:
+    """Emptied: a new replica, which copies batches, comes to the end by it."""
+    t = Compacted()
+    t.append("a=1")
+    t.append("a=")
+    t.compact()
+    t.now = Timestamp(t.now + 1_000)
+    t.cleaned = Offset(0)
+    t.compact()
+    assert t.records() == []
+    chunk = t.log.read(Offset(0), Offset(2), 10_000).chunk
+    assert chunk is not None
+    last = read_header(chunk.file.read(chunk.length, chunk.position))
+    assert (last.next_offset, last.record_count) == (t.log.log_end_offset, 0)
+    t.append("b=1")
+    t.compact()
+    assert t.log.read(Offset(0), Offset(3), 10_000).chunk is not None
+    assert t.records() == [(2, "b=1")]
 
 
 def test_a_cancelled_compaction_leaves_nothing_half_done() -> None:

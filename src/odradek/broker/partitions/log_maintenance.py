@@ -304,9 +304,9 @@ class LogMaintenance:
 
         Where one ends too soon, the next one begins where this one began.
         """
-        worker = self._worker(log_dir)
+        worker, cuts = self._worker(log_dir), found.cuts
         gain = await off_loop(worker, self._look(log_dir, found), of=found)
-        is_there = _is_at_home(found, log_dir)
+        is_there = _is_at_home(found, log_dir) and found.cuts == cuts
         is_free = not found.being_cleaned and found not in self._replicas.logs.not_compacted
         if not is_there or not is_free or not is_due(found, gain):
             return

@@ -5,7 +5,8 @@ by a compaction has passed, so that every reader has had its chance to see it; w
 what the map knows. Aborted records go at once. The marker of a transaction goes, after the same
 delay, once nothing of the transaction is left. A producer's last batch stays, emptied if it must
 be, for it holds the numbers by which the next batch is recognised; so does the last one of those
-that may be compacted, for what lies behind may still be cut off.
+that may be compacted, for what lies behind may still be cut off. And so does the last batch of the
+log: a new replica copies batches, and without that one would never come to the end.
 """
 
 from collections.abc import Iterable
@@ -35,6 +36,7 @@ class Dirty(NamedTuple):
 
     start: int
     end: int  # exclusive
+    log_end: int
 
 
 class TransactionFilter:
@@ -90,6 +92,7 @@ class Rules:
         "delete_retention_ms",
         "first_dirty",
         "keys",
+        "log_end",
         "map_end",
         "now",
         "producers",
@@ -106,11 +109,15 @@ class Rules:
         delete_retention_ms: int,
     ) -> None:
         self.keys = keys
-        self.first_dirty, self.map_end = dirty
+        self.first_dirty, self.map_end, self.log_end = dirty
         self.producers = producers
         self.decided = decided  # as the dirty part leaves them; others have nothing in it
         self.now = now
         self.delete_retention_ms = delete_retention_ms
+
+    def is_needed(self, header: BatchHeader) -> bool:
+        """Whether a batch without records stays: nothing else says what its header does."""
+        return header.next_offset >= self.log_end or self.is_last_of_producer(header)
 
     def is_last_of_producer(self, header: BatchHeader) -> bool:
         """Whether the numbers of this batch are the newest of its producer, here or in all.
@@ -137,7 +144,7 @@ class Rules:
         data, records = outlines(batch, header)
         kept = [] if aborted else [record for record in records if self._keeps(record, header)]
         if not kept:
-            emptied = rebuild_batch([], header) if self.is_last_of_producer(header) else None
+            emptied = rebuild_batch([], header) if self.is_needed(header) else None
             return Kept(emptied, len(records), 0)
         if not header.has_delete_horizon and any(record.is_tombstone for record in kept):
             offsets = {record.offset for record in kept}
@@ -166,9 +173,9 @@ class Rules:
                 horizon = self.now + self.delete_retention_ms
                 return Kept(rebuild_batch(records, header, delete_horizon=horizon), count, count)
             if self._horizon_has_passed(header):
-                emptied = rebuild_batch([], header) if self.is_last_of_producer(header) else None
+                emptied = rebuild_batch([], header) if self.is_needed(header) else None
                 return Kept(emptied, count, 0)
-        if not records and not self.is_last_of_producer(header):
+        if not records and not self.is_needed(header):
             return Kept(None, 0, 0)
         return Kept(batch, count, count)
 

@@ -131,6 +131,7 @@ class Compaction:
         self._keys = KeyMap(MAP_BYTES_MAX)
         self._producers = dict(log.producers.entries)
         self._decided: dict[ProducerId, ProducerEntry] = {}  # as the dirty part leaves them
+        self._log_end = log.log_end_offset
         self._segments = log.segments[:-1]  # those that are closed; the loop adds others
         self._active_segment = log.active_segment.copy()
         self._replaced: list[tuple[list[Segment], Segment]] = []
@@ -161,7 +162,7 @@ class Compaction:
                 return
             rules = Rules(
                 self._keys,
-                Dirty(self.first_dirty, self.end),
+                Dirty(self.first_dirty, self.end, self._log_end),
                 self._producers,
                 self._decided,
                 now=self.now,
