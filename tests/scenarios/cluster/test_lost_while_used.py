@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from odradek.cli.records.leaderless import Telling, flushed
+from odradek.cli.records.telling import Telling, flushed
 from odradek.client.records.producer import Producer
 from odradek.client.records.reader import Reader
 from odradek.metadata.znodes.topic import PartitionStateZnode

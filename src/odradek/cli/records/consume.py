@@ -8,7 +8,8 @@ import click
 from odradek.cli.reaching.client_settings import client_settings
 from odradek.cli.reaching.naming import TOPIC, topics_named
 from odradek.cli.reaching.talking import chosen, talk
-from odradek.cli.records.leaderless import Telling, beside, offsets_or_why
+from odradek.cli.records.leaderless import offsets_or_why
+from odradek.cli.records.telling import Telling, beside
 from odradek.cli.showing.printing import output
 from odradek.cli.showing.record_json import json_of_record
 from odradek.cli.words.failing import MISUSED, Failed

@@ -13,7 +13,8 @@ import click
 from odradek.cli.reaching.client_settings import client_settings
 from odradek.cli.reaching.naming import TOPIC
 from odradek.cli.reaching.talking import chosen, talk
-from odradek.cli.records.leaderless import NEXT, Telling, flushed, refuse_if_lost
+from odradek.cli.records.leaderless import NEXT, refuse_if_lost
+from odradek.cli.records.telling import Telling, flushed
 from odradek.cli.showing.cells import Size
 from odradek.cli.showing.confirming import can_ask
 from odradek.cli.showing.printing import print_json
