@@ -38,6 +38,8 @@ CALLS: Final = {
     "topic describe wrong": "topic describe order",
     "topic trim without yes": "topic trim orders --all",
     "topic wrong verb": "topic descibe orders",
+    "transaction describe wrong": "transaction describe nobody",
+    "user remove wrong": "user remove nobody --yes",
     "wrong noun": "topcs list",
     "wrong option": "topic list --jsn",
     "group describe": "group describe readers",
@@ -61,7 +63,13 @@ CALLS: Final = {
     "no broker": "-b NOBODY topic list",
     "no broker for a script": "kafka-topics --bootstrap-server NOBODY --list",
 }
-SENTENCES: Final = {"consume json", "script wrong", "setting of a topic wrong"}
+SENTENCES: Final = {
+    "consume json",
+    "script wrong",
+    "setting of a topic wrong",
+    "transaction describe wrong",
+    "user remove wrong",
+}
 """A terminal breaks them: a record as JSON, an error."""
 SHORT: Final = {
     "config describe": ("topic", "orders"),

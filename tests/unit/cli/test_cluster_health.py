@@ -3,6 +3,7 @@
 import pytest
 
 from odradek.cli.brokers import cluster_health
+from odradek.cli.brokers.cluster import show_by_cause
 from odradek.cli.brokers.cluster_health import DISK_FULL, DISK_NEARLY_FULL, lack_of_room
 from odradek.cli.brokers.sick import Sick
 from odradek.controller import health
@@ -112,3 +113,23 @@ def test_numbers_of_partitions_fit_a_line_however_many_there_are() -> None:
     assert it.where == "413 (orders: 0-211 300, many: 0 2 4 6 8 10 12 14 and 192 more)"
     assert it.partitions["many"] == [*far_apart]
     assert Sick("why", "out of sync", {"one": [0, 2, 4]}).where == "3 (one: 0 2 4)"
+
+
+def test_where_a_table_is_too_wide_a_cause_is_told_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What follows from it stands below."""
+    gone = "broker 3 is not registered"
+    rows = [
+        (gone, "out of sync", "2 (orders: 0-1)"),
+        ("broker 2: /disks/a", "log dir offline", "-"),
+        (gone, "no leader", "1 (lone: 0)"),
+    ]
+    show_by_cause(rows)
+    assert capsys.readouterr().out.splitlines() == [
+        gone,
+        "  out of sync: 2 (orders: 0-1)",
+        "  no leader: 1 (lone: 0)",
+        "broker 2: /disks/a",
+        "  log dir offline",
+    ]

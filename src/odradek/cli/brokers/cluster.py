@@ -1,6 +1,7 @@
 """`odradek cluster`: what the cluster is, and what is wrong with it."""
 
 import sys
+from collections.abc import Sequence
 
 import click
 
@@ -13,7 +14,7 @@ from odradek.cli.brokers.restart_order import order_of
 from odradek.cli.brokers.sick import COLUMNS
 from odradek.cli.reaching.acting_controller import Seen, acting_controller, tell_doubt
 from odradek.cli.reaching.talking import talk
-from odradek.cli.showing.printing import print_json, show_table, tell
+from odradek.cli.showing.printing import is_too_wide, print_json, show_table, tell
 from odradek.cli.words.failing import FAILED
 from odradek.cli.words.grammar import Noun
 from odradek.cli.words.options import options, pasted
@@ -70,9 +71,22 @@ def health() -> None:
     elif not found:
         click.echo("healthy: every partition has a leader and all its replicas are in sync")
     else:
-        show_table(COLUMNS, [(pasted(it.cause), it.problem, it.where) for it in found])
+        rows = [(pasted(it.cause), it.problem, it.where) for it in found]
+        if len(rows) > 1 and is_too_wide(COLUMNS, rows):
+            show_by_cause(rows)
+        else:
+            show_table(COLUMNS, rows)
     if found:
         sys.exit(FAILED)
+
+
+def show_by_cause(rows: Sequence[tuple[str, str, str]]) -> None:
+    """For a terminal that would break the lines of a table: what follows is below its cause."""
+    causes = dict.fromkeys(cause for cause, _, _ in rows)
+    for cause in causes:
+        click.echo(cause)
+        for problem, where in (it[1:] for it in rows if it[0] == cause):
+            click.echo(f"  {problem}" + (f": {where}" if where != "-" else ""))
 
 
 command.add_command(roll)

@@ -46,4 +46,8 @@ def list_offsets(*, topics: tuple[str, ...], at: str | None, internal: bool) -> 
         return [(*row, offset) for row, offset in zip(rows, offsets, strict=True)]
 
     columns = ("topic", "partition", "start", "end", "records")
-    show_table((*columns, "at") if at is not None else columns, talk(ask))
+    show_table(
+        (*columns, "at") if at is not None else columns,
+        talk(ask),
+        "no partition is there that has a leader",
+    )

@@ -9,7 +9,7 @@ from odradek.cli.reaching.naming import TOPIC, topic_named, topics_named
 from odradek.cli.reaching.talking import chosen, settings_of, talk
 from odradek.cli.records import topic_description
 from odradek.cli.showing.confirming import confirm
-from odradek.cli.showing.printing import show_outcomes, show_table, tell_table
+from odradek.cli.showing.printing import NO_TOPIC, show_outcomes, show_table, tell_table
 from odradek.cli.showing.progress import progress
 from odradek.cli.words.failing import Failed, unknown
 from odradek.cli.words.grammar import DestroyingVerb, Noun
@@ -77,7 +77,7 @@ def list_topics(*, names: tuple[str, ...], internal: bool) -> None:
         ]
 
     rows = talk(ask)
-    show_table(("topic", "partitions", "replicas"), rows, "no topic: odradek topic create NAME")
+    show_table(("topic", "partitions", "replicas"), rows, NO_TOPIC)
 
 
 @command.command()

@@ -16,7 +16,7 @@ from odradek.cli.reaching.naming import TOPIC, topics_named
 from odradek.cli.reaching.talking import talk
 from odradek.cli.records.leaderless import all_leaderless, only, text_of
 from odradek.cli.showing.aligning import GAP, LINE
-from odradek.cli.showing.printing import is_terminal, print_json, show_table, tell
+from odradek.cli.showing.printing import NO_TOPIC, is_terminal, print_json, show_table, tell
 from odradek.cli.words.failing import Failed
 from odradek.cli.words.grammar import Verb
 from odradek.cli.words.options import options
@@ -72,6 +72,8 @@ def _show(found: Sequence[Description]) -> None:
         rows = [(it.topic, *row) for it in found for row in _rows(it, (*COLUMNS, *CHANGES))]
         show_table(("topic", *COLUMNS, *CHANGES), rows)
         return
+    if not found:
+        tell(NO_TOPIC)
     for number, it in enumerate(found):
         head = GAP.join((_head(it), *_settings(it)))
         if len(head) > LINE:

@@ -155,7 +155,7 @@ def partitions(*, topics: tuple[str, ...], brokers: tuple[int, ...]) -> None:
         ]
 
     columns = ("topic", "partition", "broker", "log_dir", "size", "offset_lag", "future")
-    show_table(columns, talk(ask))
+    show_table(columns, talk(ask), "no replica is there")
 
 
 @command.command()

@@ -38,6 +38,7 @@ COLUMNS = ("partition", "from", "to", "bytes", "state")
 LOOKS: Final = 10
 ROUNDS: Final = 5
 """Topics that were being made when a broker was cordoned may come behind the first plan."""
+GOES_ON: Final = "what was begun goes on; how far it is: odradek partition reassignments"
 Rows = list[tuple[object, ...]]
 Found = dict[TopicPartition, MetadataResponsePartition]
 
@@ -143,7 +144,11 @@ async def move(
             if new:
                 _tell_of_file(answer.cluster_id or "", kept)
             if how.wait:
-                stuck = await wait_for(cluster, begun, whole, to_copy, gives_up=how.goes_on)
+                try:
+                    stuck = await wait_for(cluster, begun, whole, to_copy, gives_up=how.goes_on)
+                except asyncio.CancelledError:
+                    click.echo(f"\n{pasted(GOES_ON)}", err=True)
+                    raise
                 bound.goes_on, bound.waiting = bool(stuck), stuck
                 over = {it: to for it, to in begun.items() if it not in stuck}
                 state, states = "done", await _elsewhere(cluster, over)

@@ -95,7 +95,7 @@ def elect_(
                 str(it),
                 row.leader_id if row.leader_id >= 0 else None,
                 leaders[it],
-                _plan(row) if dry_run else _outcome(it, outcomes.get(it)),
+                planned_state(row, unclean=unclean) if dry_run else _outcome(it, outcomes.get(it)),
             )
             for it, row in needed.items()
         ]
@@ -126,9 +126,12 @@ async def _leaders(
     return found
 
 
-def _plan(row: MetadataResponsePartition) -> str:
-    in_sync = row.leader_id < 0 or row.replica_nodes[0] in row.isr_nodes
-    return "planned" if in_sync else WAITS
+def planned_state(row: MetadataResponsePartition, *, unclean: bool) -> str:
+    """What an election would come to, as far as it is known before."""
+    alive = set(row.replica_nodes) - set(row.offline_replicas)
+    if unclean:
+        return "planned" if alive else "no replica is alive"
+    return "planned" if row.replica_nodes[0] in alive & set(row.isr_nodes) else WAITS
 
 
 def _outcome(partition: TopicPartition, refused: Refused | None) -> str:

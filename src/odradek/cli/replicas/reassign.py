@@ -23,7 +23,7 @@ from odradek.cli.replicas.moving import (
     partitions_named,
     placement_of,
 )
-from odradek.cli.replicas.reassigning import sizes_of
+from odradek.cli.replicas.reassigning import sizes_of, waits_for
 from odradek.cli.replicas.reassignment_file import Plan, plan_of
 from odradek.cli.replicas.throttle import LIFT, RATE, among
 from odradek.cli.showing.cells import Size
@@ -167,10 +167,15 @@ async def _carry_out(
 @click.command(name="reassignments", cls=Verb)
 def list_reassignments() -> None:
     """List partitions that are being moved, with what is copied of each."""
+    held_up = ""
 
     async def ask(cluster: Cluster) -> Rows:
+        nonlocal held_up
         ongoing = await reassignments(cluster)
         await cluster.refresh([])
+        held_up = waits_for(
+            ongoing, {it: row.target for it, row in ongoing.items()}, cluster.brokers
+        )
         sizes = await sizes_of(cluster, {it for row in ongoing.values() for it in row.replicas})
         rows: Rows = []
         for it, row in ongoing.items():
@@ -183,6 +188,8 @@ def list_reassignments() -> None:
 
     columns = ("partition", "to", "adding", "removing", "copied", "bytes")
     show_table(columns, talk(ask), "no partition is being moved")
+    if held_up:
+        click.echo(held_up, err=True)
     for text in talk(_throttles):
         click.echo(pasted(f"{text}; {throttle.LIFT} takes it away"), err=True)
 

@@ -15,6 +15,7 @@ from odradek.client.admin.placement import reassignments
 from odradek.client.cluster import Cluster
 from odradek.model.ids import BrokerId, TopicPartition
 from odradek.peers.errors import ConnectionGone
+from odradek.wire.messages.metadata import MetadataResponse
 
 POLL_SECONDS: Final = 0.5
 LEADER_LOOKS: Final = 4
@@ -65,6 +66,20 @@ def waits_for(ongoing: Iterable[TopicPartition], targets: Targets, brokers: Coll
     return f"waiting for {who} to be registered again" if gone else ""
 
 
+def waits_for_disk(
+    ongoing: Collection[TopicPartition], targets: Targets, answer: MetadataResponse
+) -> str:
+    """Of a broker that is there: its log dir has failed; empty if none has."""
+    for topic in answer.topics:
+        for row in topic.partitions:
+            it = TopicPartition(topic.name or "", row.partition_index)
+            offline = set(row.offline_replicas) & set(targets.get(it, ()))
+            if it in ongoing and offline:
+                text = f"{it} waits: its replica on broker {min(offline)} is offline"
+                return f"{text}, odradek logdirs describe says why"
+    return ""
+
+
 async def wait_for(
     cluster: Cluster,
     targets: Targets,
@@ -97,8 +112,9 @@ async def wait_for(
             bar.reach(done)
             if not ongoing:
                 return {}
-            await cluster.refresh([])
+            answer = await cluster.refresh(sorted({it.topic for it in ongoing}))
             held_up = waits_for(ongoing, targets, cluster.brokers)
+            held_up = held_up or waits_for_disk(ongoing, targets, answer)
             if gives_up:
                 stuck = dict.fromkeys(await leaders.missing(ongoing), NO_LEADER_YET)
                 stuck |= absent.among(ongoing, targets, cluster.brokers, pace.now)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from shutil import get_terminal_size
-from typing import IO
+from typing import IO, Final
 
 import click
 
@@ -21,6 +21,8 @@ from odradek.cli.showing.aligning import LINE, aligned
 from odradek.cli.showing.cells import cell
 from odradek.cli.words.failing import Failed
 from odradek.cli.words.options import options, pasted
+
+NO_TOPIC: Final = "no topic: odradek topic create NAME"
 
 
 def output() -> IO[bytes]:
@@ -71,6 +73,12 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]], nothing
         click.echo(_bold(name))
     for line in lines:
         click.echo(line)
+
+
+def is_too_wide(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> bool:
+    """For the terminal: it would break every line."""
+    room = get_terminal_size((LINE, 0)).columns
+    return is_terminal() and any(len(it) > room for it in aligned(columns, rows, room)[1])
 
 
 def show_done(columns: Sequence[str], rows: Iterable[Sequence[object]], nothing: str) -> None:

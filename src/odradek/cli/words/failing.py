@@ -36,6 +36,8 @@ NEXT_STEPS: Final = {
     ErrorCode.TOPIC_ALREADY_EXISTS: "--if-not-exists makes that no error",
     ErrorCode.SASL_AUTHENTICATION_FAILED: "look at security.protocol, sasl.mechanism and password",
     ErrorCode.SECURITY_DISABLED: "authorizer.class.name in the settings of all brokers turns it on",
+    ErrorCode.TRANSACTIONAL_ID_NOT_FOUND: "odradek transaction list",
+    ErrorCode.RESOURCE_NOT_FOUND: "odradek user list",
     ErrorCode.NETWORK_EXCEPTION: "odradek up starts a broker; --bootstrap HOST:PORT names another",
 }
 """What helps after an error of this code."""
