@@ -45,6 +45,7 @@ from odradek.wire.messages.sasl_authenticate import SaslAuthenticateRequest
 from odradek.wire.messages.sasl_handshake import SaslHandshakeRequest
 from odradek.wire.schema import Request
 from tests.unit.broker.stage import Client, Stage
+from tests.unit.broker.test_long_refusals import copied
 
 ALICE_READS = AclCreation(
     ResourceType.TOPIC,
@@ -295,10 +296,32 @@ def test_a_change_of_nothing_is_no_line(request_: Request) -> None:
         assert stage.told() == []
 
 
-def test_a_large_answer_is_written_in_many_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+ROWS = 10_000
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        DeleteGroupsRequest([f"group-{number}" for number in range(ROWS)]),
+        ProduceRequest(
+            acks=-1,
+            topic_data=[
+                TopicProduceData(
+                    "nowhere", partition_data=[PartitionProduceData(it, b"") for it in range(ROWS)]
+                )
+            ],
+        ),
+        ProduceRequest(acks=-1, topic_data=[TopicProduceData(f"t{it}") for it in range(ROWS)]),
+        CreateAclsRequest([ALICE_READS] * ROWS),
+    ],
+    ids=("many names", "one name", "no code", "rules"),
+)
+def test_a_large_answer_is_written_in_many_turns(
+    monkeypatch: pytest.MonkeyPatch, request_: Request
+) -> None:
     """Who names ten thousand topics without a right holds up nobody else."""
     turns: list[int] = []
-    go_on, rows = Slices._go_on, 10_000
+    go_on = Slices._go_on
 
     def count(slices: Slices) -> None:
         turns.append(1)
@@ -306,14 +329,14 @@ def test_a_large_answer_is_written_in_many_turns(monkeypatch: pytest.MonkeyPatch
 
     def turns_of(stage: Stage) -> int:
         turns.clear()
-        stage.client().ask(DeleteGroupsRequest([f"group-{number}" for number in range(rows)]))
+        stage.client().ask(copied(request_))
         return len(turns)
 
     monkeypatch.setattr(Slices, "_go_on", count)
     with Stage(1) as stage:
         unwritten = turns_of(stage)
     with Stage(1, audit_log="audit.log") as stage:
-        assert turns_of(stage) >= unwritten + rows // ROWS_IN_A_SLICE - 1
+        assert turns_of(stage) >= unwritten + ROWS // ROWS_IN_A_SLICE - 1
 
 
 def test_a_long_name_is_cut() -> None:

@@ -16,7 +16,7 @@ from odradek.broker.access.repeats import Refused, Repeats
 from odradek.broker.doors import Doors, Lines
 from odradek.broker.network.pending_request import Client, PendingRequest
 from odradek.broker.network.socket_server import naming
-from odradek.broker.slices import ROWS_IN_A_SLICE, Steps
+from odradek.broker.slices import Steps
 from odradek.broker.timers import Timers
 from odradek.config.broker import BrokerConfig
 from odradek.config.rows import broker as rows_of_broker
@@ -79,9 +79,11 @@ class Audit:
         self, request: Request, pending: PendingRequest, response: Response
     ) -> Steps[None]:
         """What a client is told. A change of nothing is none: it needs no right."""
-        for seen, (name, code) in enumerate(rows(request, response), 1):
-            if not seen % ROWS_IN_A_SLICE:
+        for row in rows(request, response):
+            if row is None:
                 yield
+                continue
+            name, code = row
             if name or code or pending.key not in CHANGES or pending.key == ADMIN:
                 self._tell_row(pending, request, name, code)
 

@@ -6,6 +6,7 @@ A name stands in a row or in one around it; a row that has others within speaks 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from odradek.broker.slices import ROWS_IN_A_SLICE
 from odradek.model.access import Effect, Operation, PatternType, ResourceType, Titled
 from odradek.model.errors import ErrorCode
 from odradek.model.ids import TopicId, topic_id_text
@@ -28,15 +29,23 @@ NAMES: Final = (
 """Fields that name a resource; the first of them that says something counts."""
 
 
-def rows(request: Request, response: Response) -> Iterator[tuple[str, ErrorCode]]:
-    """Each resource with each code that it has, once."""
+def rows(request: Request, response: Response) -> Iterator[tuple[str, ErrorCode] | None]:
+    """Each resource with each code that it has, once; None at times, where others may have a turn.
+
+    A hundred thousand partitions of one topic are one row here, and take as long to look through.
+    """
     if isinstance(request, CreateAclsRequest) and isinstance(response, CreateAclsResponse):
-        for creation, result in zip(request.creations, response.results, strict=False):
+        pairs = zip(request.creations, response.results, strict=False)
+        for seen, (creation, result) in enumerate(pairs, 1):
             yield _rule(creation), ErrorCode(result.error_code)
+            if not seen % ROWS_IN_A_SLICE:
+                yield None
         return
     told = set[tuple[str, int]]()
-    for row in _walk(response, _name(request)):
-        if row not in told:
+    for seen, row in enumerate(_walk(response, _name(request)), 1):
+        if not seen % ROWS_IN_A_SLICE:
+            yield None
+        if row is not None and row not in told:
             told.add(row)
             yield row[0], ErrorCode(row[1])
     if not told:
@@ -50,7 +59,8 @@ def resources(request: Request) -> list[str]:
     return [*dict.fromkeys(it for it in (_name(request), *named) if it)]
 
 
-def _walk(row: Struct, around: str) -> Iterator[tuple[str, int]]:
+def _walk(row: Struct, around: str) -> Iterator[tuple[str, int] | None]:
+    """What each row says, if it does."""
     name = _name(row) or around
     has_rows = False
     for field in _shape(type(row)).arrays:
@@ -58,8 +68,7 @@ def _walk(row: Struct, around: str) -> Iterator[tuple[str, int]]:
             has_rows = True
             yield from _walk(inner, name)
     code = getattr(row, "error_code", None)
-    if code is not None and (code or not has_rows):
-        yield name, code
+    yield None if code is None or (has_rows and not code) else (name, code)
 
 
 class Shape(NamedTuple):
