@@ -246,6 +246,17 @@ def test_a_log_shorter_than_its_start_begins_anew() -> None:
     assert len(t.log.segments) == 1
 
 
+def test_a_log_that_begins_anew_has_no_transaction_open() -> None:
+    """Its end was lost with the records up to the start: readers would wait for it for ever."""
+    t = Partition()
+    t.append("a", producer_id=1, producer_epoch=0, base_sequence=0, transactional=True)
+    t.reopen(clean=True)
+    t.open(Checkpointed(Offset(1), Offset(3), Offset(3)))
+    t.append("b")
+    t.commit()
+    assert t.log.last_stable_offset == 4
+
+
 def test_checkpoints_that_lie_beyond_the_end_are_not_believed() -> None:
     """They were written before a crash that took what they speak of."""
     t = filled()

@@ -185,6 +185,7 @@ class LogDir(DirNewLogs):
             self.lower_cleaner_offsets({p: it.log_end_offset for p, it in self.logs.items()})
             self._settle_unclean(found_unclean, self._unflushed() if cache_is_lost else {}, now)
             self.lower_recovery_points({p: it.recovery_point for p, it in self.logs.items()})
+            self.lower_high_watermarks({p: it.log_end_offset for p, it in self.logs.items()})
             self._settle_synced()
             if last_boot != boot:
                 write_small(self.disk, BOOT, boot.encode())
@@ -406,6 +407,7 @@ class TruncationJob(NamedTuple):
                 log.recovery_point = min(log.recovery_point, ends[log.partition])
         self.log_dir.lower_recovery_points(ends)
         self.log_dir.lower_log_starts(cuts)
+        self.log_dir.lower_high_watermarks(cuts)
         self.log_dir.lower_cleaner_offsets(cuts)
         for log, offset in self.cuts:
             (truncate_fully if self.fully else truncate_to)(log, offset, self.now)

@@ -252,8 +252,12 @@ class _Loading:
                     self.indexed = False
 
     def _begin_anew(self) -> None:
-        """Nothing is left that a reader may see: one empty segment where the log starts."""
+        """Nothing is left that a reader may see: one empty segment where the log starts.
+
+        Of what its producers did last nothing is known: the end of a transaction may be lost.
+        """
         log = self.log
+        self._forget_snapshots(Offset(-1))
         for segment in log.segments:
             segment.delete()
         segment = Segment(self.folder, log.log_start_offset)
