@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Mapping
+from logging import Handler, Logger, LogRecord
 from time import monotonic
 from typing import Any, Final, Self
 
@@ -17,6 +18,18 @@ from tests.live.cluster import LiveCluster
 PATIENCE_SECONDS: Final = 60
 LOOKED_UP: Final = (KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE)
 """What a consumer tells its user of, and finds its way from: the coordinator has moved."""
+
+
+class Log(Handler):
+    """The last lines that a client says of itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: deque[str] = deque(maxlen=200)
+
+    def emit(self, record: LogRecord) -> None:
+        """One line."""
+        self.lines.append(f"{record.created:.3f} {record.getMessage()}")
 
 
 class SteadyProducer:
@@ -44,6 +57,9 @@ class SteadyProducer:
         self._topic = topic
         self._partitions = range(first, first + partitions)
         self._pause = pause
+        self.log = Log()
+        logger = Logger(topic)  # noqa: LOG001 - of this producer alone
+        logger.addHandler(self.log)
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap,
@@ -56,8 +72,10 @@ class SteadyProducer:
                 "request.timeout.ms": 3_000,  # a broker that hangs answers nothing
                 "socket.timeout.ms": 4_000,
                 "delivery.timeout.ms": 120_000,
+                "debug": "eos",
                 **settings,
-            }
+            },
+            logger=logger,
         )
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run)
@@ -237,14 +255,18 @@ def check_once(found: dict[int, list[tuple[int, bytes]]]) -> None:
 
 
 def check_once_of(
-    cluster: LiveCluster, topic: str, found: dict[int, list[tuple[int, bytes]]]
+    cluster: LiveCluster,
+    topic: str,
+    found: dict[int, list[tuple[int, bytes]]],
+    producer: SteadyProducer,
 ) -> None:
-    """The same; what is doubled is shown as the replicas have it."""
+    """The same; what is doubled is shown as the replicas have it, and what its producer said."""
     try:
         check_once(found)
     except Doubled as error:
         for line in cluster.batches(Partition(topic, error.partition), error.offsets):
             error.add_note(line)
+        error.add_note("\n".join(producer.log.lines))
         raise
 
 

@@ -101,7 +101,7 @@ class Load:
         assert not self._feeder.failed, self._feeder.failed[:5]
         found = read_all(self._cluster.bootstrap, self.topics.source, PARTITIONS)
         check_kept(self._feeder, found)
-        check_once_of(self._cluster, self.topics.source, found)
+        check_once_of(self._cluster, self.topics.source, found, self._feeder)
         wanted = {it: len(found[it.partition]) for it in self._source}
         eventually(lambda: self._is_copied(wanted), seconds=PATIENCE_SECONDS, what=str(wanted))
         self.fleet.close()

@@ -96,7 +96,7 @@ class Load:
         check_kept(plain, read_all(at, self.topics[0], PARTITIONS))
         found = read_all(at, self.topics[1], PARTITIONS)
         check_kept(counting, found)
-        check_once_of(self._cluster, self.topics[1], found)
+        check_once_of(self._cluster, self.topics[1], found, counting)
         self._check_commits(plain)
         self._cluster.await_isr(*self.topics, REPLICAS)
         self._cluster.check_replicas_equal(*self.topics[:2])

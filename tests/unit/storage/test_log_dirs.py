@@ -167,9 +167,9 @@ def test_what_is_written_behind_a_cut_of_recovery_is_checked_by_the_next_start()
 def test_what_is_written_behind_a_cut_is_not_committed_by_what_was_there_before(how: str) -> None:
     """The checkpoint of high watermarks said more when the log lost its end."""
     h = Host(1)
-    log = h.dirs.get_or_create(part(0), NEW, NOW)
-    fill(log, "a", "b", "c")
-    log.on_high_watermark(Offset(3))
+    whole = h.dirs.get_or_create(part(0), NEW, NOW)
+    fill(whole, "a", "b", "c")
+    whole.on_high_watermark(Offset(3))
     h.restart(clean=True)
     log = h.dirs.get(part(0))
     assert log is not None
