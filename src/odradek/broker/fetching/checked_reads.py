@@ -44,8 +44,9 @@ class CheckedRead:
 
     def __init__(self, read: ReadRange, on_corrupt: OnCorrupt, on_done: Callable[[], None]) -> None:
         self._log, self._chunk = read.log, read.chunk
-        self._segment = read.log.segment_of(read.segment_base)
-        self._seen = self._segment.copy()
+        self._segment = segment = read.log.segment_of(read.segment_base)
+        is_shared = segment is not read.log.active_segment and segment.is_at_rest  # as by a view
+        self._seen = segment if is_shared else segment.copy()
         self._cuts = read.log.cuts
         self._on_corrupt = on_corrupt
         self._on_done = on_done
