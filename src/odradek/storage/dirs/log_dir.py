@@ -302,7 +302,7 @@ class LogDir(DirNewLogs):
         log.folder.name = name
 
     def open_again(
-        self, old: PartitionLog, config: LogConfig, now: Timestamp
+        self, old: PartitionLog, went_to: str, config: LogConfig, now: Timestamp
     ) -> tuple[PartitionLog, Known]:
         """The log that a move has left behind, from its files, and what is known of it.
 
@@ -325,7 +325,7 @@ class LogDir(DirNewLogs):
             except CorruptFile as error:
                 raise OSError(str(error)) from error
             self.name_synced(others={partition})
-        return log, self.settle_leaving({partition: self.leaving[partition]}, (), now)
+        return log, self.settle_leaving({partition: went_to}, (), now)
 
     def sync_names(self) -> None:
         """What was renamed here is so after a loss of power, too."""

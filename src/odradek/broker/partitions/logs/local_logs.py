@@ -318,7 +318,8 @@ class LocalLogs:
 
     async def _serve_again(self, log_dir: LogDir, left: PartitionLog) -> None:
         partition, topic = left.partition, left.partition.topic
-        open_again = partial(log_dir.open_again, left, self.config_of(topic), self._clock.wall())
+        config, now = self.config_of(topic), self._clock.wall()
+        open_again = partial(log_dir.open_again, left, log_dir.leaving[partition], config, now)
         found, known = await off_loop(self.workers[log_dir.name], open_again, lent=[left])
         if log_dir.left_behind.get(partition) is not left:
             return
