@@ -88,6 +88,25 @@ def test_a_large_request_is_done_in_many_turns(
         assert len(turns) > passes * ROWS / ELEMENTS_IN_A_SLICE + ROWS / ROWS_IN_A_SLICE - 5
 
 
+def test_leaders_are_named_in_many_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From version 10 on each row is looked at once more, for who leads its partition now."""
+    turns: list[int] = []
+    go_on = Slices._go_on
+
+    def count(slices: Slices) -> None:
+        turns.append(1)
+        go_on(slices)
+
+    monkeypatch.setattr(Slices, "_go_on", count)
+    with Stage() as stage:
+        client, counts = stage.client(), []
+        for version in (9, 10):
+            turns.clear()
+            client.ask(produce(), version)
+            counts.append(len(turns))
+    assert counts[1] >= counts[0] + ROWS // ROWS_IN_A_SLICE - 1
+
+
 def alter() -> Request:
     """Settings of what there is not."""
     return IncrementalAlterConfigsRequest([AlterConfigsResource(99, f"{it}") for it in range(ROWS)])

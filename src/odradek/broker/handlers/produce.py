@@ -12,6 +12,7 @@ and the leader looks whether it has (KIP-890). A batch is taken or refused as a 
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final, TypeAlias
 
 from odradek.broker.access.need import Each, Whole
@@ -23,7 +24,7 @@ from odradek.broker.handlers.transactions import (
     question_of,
     refusal,
 )
-from odradek.broker.network.pending_request import PendingRequest
+from odradek.broker.network.pending_request import Client, PendingRequest
 from odradek.broker.partitions.replicas.confirmations import Question
 from odradek.broker.partitions.replicas.leading_replica import LeadingReplica
 from odradek.broker.partitions.replicas.produce_rules import UNPACKED_BYTES_MAX
@@ -48,6 +49,7 @@ from odradek.wire.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
+from odradek.wire.schema import Response
 
 NONE: Final = 0
 ACKS: Final = (ALL, NONE, 1)
@@ -299,7 +301,8 @@ class _Production:
         if self._timer is not None:
             self._timer.cancel()
         if self._pending.version >= LEADER_SINCE:
-            _name_leaders(self._services, self._pending, self._response)
+            client = self._pending.connection
+            self._pending.rewrite = partial(_name_leaders, self._services, client)
         self._pending.answer(self._response)
 
     def _end_unheard(self, *, failed: bool) -> None:
@@ -351,11 +354,16 @@ class _Commit:
         self._production.on_outcome(self._row, error or ErrorCode.NONE)
 
 
-def _name_leaders(services: Services, pending: PendingRequest, response: ProduceResponse) -> None:
+def _name_leaders(services: Services, client: Client, response: Response) -> Steps[None]:
     """Where this broker does not lead, so that the producer needs not ask (KIP-951)."""
+    assert isinstance(response, ProduceResponse)
     image, leaders = services.cluster.image, dict[BrokerId, None]()
+    seen = 0
     for topic in response.responses:
         for row in topic.partition_responses:
+            seen += 1
+            if not seen % ROWS_IN_A_SLICE:
+                yield
             if row.error_code != ErrorCode.NOT_LEADER_OR_FOLLOWER:
                 continue
             known = image.partition(TopicPartition(topic.name, row.index))
@@ -368,9 +376,7 @@ def _name_leaders(services: Services, pending: PendingRequest, response: Produce
     for leader in leaders:
         broker = image.brokers.get(leader)
         at = (
-            None
-            if broker is None
-            else services.socket_server.endpoint(pending.connection, broker, is_me=False)
+            None if broker is None else services.socket_server.endpoint(client, broker, is_me=False)
         )
         if broker is not None and at is not None:
             nodes.append(NodeEndpoint(broker.id, at.host, at.port, broker.rack))
