@@ -69,6 +69,7 @@ class LiveCluster:
     """
 
     kind: Callable[..., ClusterBroker] = ClusterBroker
+    kind_of_kafka: Callable[..., RealKafka] = RealKafka
 
     def __init__(
         self,
@@ -117,7 +118,7 @@ class LiveCluster:
 
     def add_kafka(self, number: int, classpath: str) -> RealKafka:
         """Starts a broker of Kafka's."""
-        kafka = self.kafkas[number] = RealKafka(
+        kafka = self.kafkas[number] = self.kind_of_kafka(
             classpath,
             self._directory / f"kafka-{number}",
             self.zookeeper.connect_string,

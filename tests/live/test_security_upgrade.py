@@ -13,6 +13,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from tests.compat.broker_process import eventually
+from tests.external.kafka import RealKafka
 from tests.external.ports import free_port
 from tests.live.cluster import ClusterBroker, LiveCluster
 from tests.live.secured import PASSWORD, PLAIN_MODULE, TLS
@@ -63,17 +64,51 @@ class Upgraded(ClusterBroker):
         self.start()
 
 
+class UpgradedKafka(RealKafka):
+    """Kafka 3.9, with the same settings."""
+
+    host = "localhost"
+    secured_port = 0
+    asked_port = 0  # where it is to be heard, once it has started
+
+    def restart(self, *listeners: str, **settings: str) -> None:
+        """With these listeners."""
+        self.secured_port = self.secured_port or free_port()
+        ports = {"PLAINTEXT": self.port, "SECURED": self.secured_port}
+        own = ",".join(f"{name}://localhost:{ports[name]}" for name in listeners)
+        said = {name.replace("_", "."): text for name, text in settings.items()}
+        store = {"ssl.keystore.type": "PEM"}  # ours look at what is in it
+        self._settings = {**self._settings, **SECURED, **store, **said, "listeners": own}
+        self.asked_port = ports[listeners[0]]
+        self.stop()
+        self.start()
+
+    def _listens(self) -> bool:
+        try:
+            socket.create_connection((self.host, self.asked_port or self.port), timeout=1).close()
+        except OSError:
+            return False
+        return True
+
+
 class UpgradedCluster(LiveCluster):
     """Asked by its plain listeners as long as there are some."""
 
     kind = Upgraded
+    kind_of_kafka = UpgradedKafka
     brokers: dict[int, Upgraded]  # type: ignore[assignment]
+    kafkas: dict[int, UpgradedKafka]  # type: ignore[assignment]
     is_plain = True
+
+    @property
+    def upgraded(self) -> list[Upgraded | UpgradedKafka]:
+        """One after the other."""
+        return [*self.brokers.values(), *self.kafkas.values()]
 
     @property
     def secured(self) -> dict[str, Any]:
         """As alice's clients have it."""
-        where = ",".join(f"localhost:{it.secured_port}" for it in self.brokers.values())
+        where = ",".join(f"localhost:{it.secured_port}" for it in self.upgraded)
         return {**ALICE, "bootstrap.servers": where}
 
     def admin(self) -> AdminClient:
@@ -90,6 +125,23 @@ def cluster(tmp_path: Path) -> Iterator[UpgradedCluster]:
 
 def test_a_cluster_gets_security_under_load(cluster: UpgradedCluster) -> None:
     """With acks=all nothing is lost, doubled or failed; in the end nobody speaks without a name."""
+    get_security(cluster)
+
+
+@pytest.mark.timeout(240)
+def test_a_kafka_among_us_gets_it_too(kafka_classpath: str, tmp_path: Path) -> None:
+    """Two of ours and one of Kafka's in one tree: each leads, follows and controls meanwhile."""
+    settings = {**OPEN, "offsets.topic.num.partitions": "3"}
+    with UpgradedCluster(tmp_path / "cluster", 0, settings) as cluster:
+        cluster.add_kafka(3, kafka_classpath)
+        cluster.add(1, 2)
+        assert cluster.controller() == 3
+        get_security(cluster)
+        assert cluster.controller() != 3
+
+
+def get_security(cluster: UpgradedCluster) -> None:
+    """Three rolls, with a producer on each listener."""
     both = ("PLAINTEXT", "SECURED")
     cluster.make(TOPIC, PLAIN_PARTITIONS + SECURED_PARTITIONS)
     plain = {"enable.idempotence": True}
@@ -112,17 +164,19 @@ def test_a_cluster_gets_security_under_load(cluster: UpgradedCluster) -> None:
     check_once(found)
     for producer in (before, after):
         check_kept(producer, found)
-    for broker in cluster.brokers.values():
+    for broker in cluster.upgraded:
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("localhost", broker.port))
         assert "Traceback" not in broker.log()
 
 
 def roll(
-    cluster: UpgradedCluster, producer: SteadyProducer, restart: Callable[[Upgraded], None]
+    cluster: UpgradedCluster,
+    producer: SteadyProducer,
+    restart: Callable[[Upgraded | UpgradedKafka], None],
 ) -> None:
     """One after the other; each is in sync before the next, and the producer goes on."""
-    for broker in cluster.brokers.values():
+    for broker in cluster.upgraded:
         restart(broker)
         cluster.await_isr(TOPIC, 3)
         count = producer.count()
