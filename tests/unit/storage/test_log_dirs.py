@@ -146,51 +146,6 @@ def test_a_log_is_found_again() -> None:
     assert h.dirs.get_or_create(part(0), KNOWN, NOW) is found
 
 
-def test_what_is_written_behind_a_cut_of_recovery_is_checked_by_the_next_start() -> None:
-    """The checkpoint said more when the log lost its end; what comes in its place is not synced."""
-    h = Host(1)
-    fill(h.dirs.get_or_create(part(0), NEW, NOW), "a", "b", "c")
-    h.restart(clean=True)
-    log = found(h)
-    segment = log.active_segment
-    h.disks[0].flip(segment.path(".log"), segment.size - 1, 3)
-    h.restart()
-    log = found(h)
-    assert log.log_end_offset == 2
-    h.restart()
-    assert h.dirs.online[0].saved(RECOVERY_POINTS) == {part(0): 2}
-
-
-@pytest.mark.parametrize("how", ["recovery", "a leader"])
-def test_what_is_written_behind_a_cut_is_not_committed_by_what_was_there_before(how: str) -> None:
-    """The checkpoint of high watermarks said more when the log lost its end."""
-    h = Host(1)
-    whole = h.dirs.get_or_create(part(0), NEW, NOW)
-    fill(whole, "a", "b", "c")
-    whole.on_high_watermark(Offset(3))
-    h.restart(clean=True)
-    log = found(h)
-    segment = log.active_segment
-    if how == "recovery":
-        h.disks[0].flip(segment.path(".log"), segment.size - 1, 3)
-        h.restart()
-        log = found(h)
-    else:
-        h.dirs.online[0].truncation({part(0): Offset(2)}, NOW).run()
-    assert (log.log_end_offset, log.high_watermark) == (2, 2)
-    fill(log, "d", "e")
-    h.restart()
-    log = found(h)
-    assert log.high_watermark == 2
-
-
-def found(h: Host) -> PartitionLog:
-    """The first log."""
-    log = h.dirs.get(part(0))
-    assert log is not None
-    return log
-
-
 def test_the_clean_marker_counts_once() -> None:
     """A start that trusts it and then dies must not be trusted again."""
     h = Host(1)

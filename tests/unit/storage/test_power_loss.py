@@ -12,11 +12,14 @@ from odradek.sim.doors.disk_faults import PowerLost
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.errors import DiskFull, LogDirOffline
 from odradek.storage.files.failures import Failures
+from odradek.storage.files.names import RECOVERY_POINTS
 from odradek.storage.logs.closing import RestJob
 from odradek.storage.logs.loading import Checkpointed
+from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.truncation import truncate_fully, truncate_to
 from odradek.storage.settings import LogConfig
 from tests.unit.storage.partition import SMALL, Partition
+from tests.unit.storage.test_log_dirs import NEW, NOW, Host, fill, part
 
 SYNCED = LogConfig(segment_bytes=Bytes(600), index_interval_bytes=Bytes(100), flush_before_ack=True)
 
@@ -211,6 +214,51 @@ def spoil(t: Partition, suffix: str, harm: str) -> None:
             file.write([b"\x7f" * size], 0)
         file.sync()
     t.disk.sync_directory(t.log.folder.name)
+
+
+def test_what_is_written_behind_a_cut_of_recovery_is_checked_by_the_next_start() -> None:
+    """The checkpoint said more when the log lost its end; what comes in its place is not synced."""
+    h = Host(1)
+    fill(h.dirs.get_or_create(part(0), NEW, NOW), "a", "b", "c")
+    h.restart(clean=True)
+    log = found(h)
+    segment = log.active_segment
+    h.disks[0].flip(segment.path(".log"), segment.size - 1, 3)
+    h.restart()
+    log = found(h)
+    assert log.log_end_offset == 2
+    h.restart()
+    assert h.dirs.online[0].saved(RECOVERY_POINTS) == {part(0): 2}
+
+
+@pytest.mark.parametrize("how", ["recovery", "a leader"])
+def test_what_is_written_behind_a_cut_is_not_committed_by_what_was_there_before(how: str) -> None:
+    """The checkpoint of high watermarks said more when the log lost its end."""
+    h = Host(1)
+    log = h.dirs.get_or_create(part(0), NEW, NOW)
+    fill(log, "a", "b", "c")
+    log.on_high_watermark(Offset(3))
+    h.restart(clean=True)
+    log = found(h)
+    segment = log.active_segment
+    if how == "recovery":
+        h.disks[0].flip(segment.path(".log"), segment.size - 1, 3)
+        h.restart()
+        log = found(h)
+    else:
+        h.dirs.online[0].truncation({part(0): Offset(2)}, NOW).run()
+    assert (log.log_end_offset, log.high_watermark) == (2, 2)
+    fill(log, "d", "e")
+    h.restart()
+    log = found(h)
+    assert log.high_watermark == 2
+
+
+def found(h: Host) -> PartitionLog:
+    """The first log."""
+    log = h.dirs.get(part(0))
+    assert log is not None
+    return log
 
 
 def test_a_disk_too_full_to_be_opened_is_offline() -> None:
