@@ -8,6 +8,7 @@ A test asks by naming one of these fixtures; it is then marked `external` by its
 - `java`, `javac`, `kcat`, `promtool`: the paths of these programs
 - `franz`, `kafkajs`: our programs around franz-go and KafkaJS
 - `franz_tests`: franz-go's own tests, as one program
+- `librdkafka_tests`: some of librdkafka's own tests, as one program
 - `kafka_in_java`: Kafka's classes in one JVM
 - `real_zookeeper`: a ZooKeeper server, one for all tests of a worker: use a root of your own in it
 
@@ -145,6 +146,12 @@ def franz_tests() -> str:
 def kafkajs() -> str:
     """Copies by KafkaJS; a program for `node`."""
     return found("kafkajs")
+
+
+@pytest.fixture(scope="session")
+def librdkafka_tests() -> str:
+    """Tests librdkafka's transactions against a broker, as those who make it do."""
+    return found("librdkafka_tests")
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,7 @@ CLIENTS_POM = ROOT / "tests" / "external" / "clients.xml"
 COPIERS = ROOT / "tests" / "external" / "copiers"
 FRANZ = ROOT / "tests" / "external" / "franz"
 KAFKAJS = ROOT / "tests" / "external" / "kafkajs"
+LIBRDKAFKA = ROOT / "tests" / "external" / "librdkafka"
 LOG4J = ROOT / "tests" / "external" / "log4j.properties"
 INSTALL_SECONDS_MAX = 300
 
@@ -124,6 +125,35 @@ def kafkajs() -> str:
             _run([npm, "ci", "--ignore-scripts", "--no-audit"], "KafkaJS", cwd=unfinished)
             unfinished.rename(folder)
     return str(folder / "copier.js")
+
+
+def librdkafka_tests() -> str:
+    """Some of librdkafka's own tests, as one program: their sources lie in a client for Node.
+
+    It runs in the directory in which it lies, beside the sources; `tests/external/librdkafka/make`
+    says which tests they are.
+    """
+    npm, rapidjson = _program("npm", package="npm"), CACHE / "rapidjson"
+    for name, package in (("g++", "g++"), ("make", "make")):
+        _program(name, package=package)
+    digest = hashlib.sha256(b"".join(it.read_bytes() for it in sorted(LIBRDKAFKA.iterdir())))
+    folder = CACHE / f"librdkafka-{digest.hexdigest()[:16]}"
+    with one_at_a_time():
+        if not rapidjson.exists():
+            _unpack("rapidjson-dev", "usr/include", rapidjson)
+        if not folder.exists():
+            _require_permission("librdkafka's tests")
+            unfinished = folder.with_suffix(".unfinished")
+            shutil.rmtree(unfinished, ignore_errors=True)
+            shutil.copytree(LIBRDKAFKA, unfinished)
+            _run([npm, "ci", "--ignore-scripts", "--no-audit"], "librdkafka", cwd=unfinished)
+            made = unfinished / "node_modules/node-rdkafka/deps/librdkafka"
+            about = {"CPPFLAGS": f"-isystem {rapidjson}"}
+            for step in ("library", "tests"):
+                _run(["sh", str(unfinished / "make"), step], "librdkafka", cwd=made, **about)
+            made.rename(folder)
+            shutil.rmtree(unfinished)
+    return str(folder / "tests" / "test-runner")
 
 
 def _classpath(pom: Path, what: str) -> str:
@@ -234,6 +264,7 @@ TOOLS: dict[str, Callable[[], str]] = {
     "kafka_classpath": kafka_classpath,
     "kafkajs": kafkajs,
     "kcat": kcat,
+    "librdkafka_tests": librdkafka_tests,
     "newest_clients": newest_clients,
     "promtool": promtool,
     "spark_connector": spark_connector,
