@@ -29,6 +29,7 @@ from odradek.sim.worlds.log.ledger import Batch, Ledger
 from odradek.storage.compacting.compaction import Compaction, cleanable
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import CorruptFile, StorageError
+from odradek.storage.logs.earlier_batches import BLOCKS_MAX
 from odradek.storage.logs.flushing import FlushJob, sync_group
 from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.reading import ReadableLog
@@ -239,9 +240,14 @@ class LedgerKeeper:
         self._carry_out(log, ledger, [again])
 
     def send_again(self, log: PartitionLog, ledger: Ledger) -> None:
-        """One of the last batches of a producer comes once more."""
+        """One of the last batches of a producer comes once more.
+
+        A start, or a cut, looks for those before the last in so many blocks, here of one segment.
+        """
         producer = PRODUCERS[self._chance.below(len(PRODUCERS))]
         known = ledger.recognised(producer)
+        sought_from = log.segments[-BLOCKS_MAX:][0].base_offset
+        known = [batch for batch in known if batch.base >= sought_from] or known[-1:]
         if not known:
             return
         batch = known[self._chance.below(len(known))]

@@ -1,7 +1,7 @@
 """Logs on two disks of one machine that crashes, whose disks fail, fill up and are slow."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final
+from collections.abc import Sequence
+from typing import ClassVar, Final
 
 from odradek.sim.disk_misfortunes import BitRot, DiskErrors, FullDisk, ReadOnlyDisk, SlowDisk
 from odradek.sim.doors.medium import CrashRules
@@ -15,6 +15,7 @@ from odradek.sim.worlds.log import ledger_promises
 from odradek.sim.worlds.log.faults import PowerCutTwice
 from odradek.sim.worlds.log.keeper import PARTITIONS, Keeper, Producer
 from odradek.sim.worlds.log.keeper_transactions import draw_ledgers
+from odradek.sim.worlds.log.mistakes import MISTAKES
 from odradek.sim.worlds.log.promises import (
     AcknowledgedRecordsSurvive,
     BoundsHold,
@@ -23,8 +24,6 @@ from odradek.sim.worlds.log.promises import (
     ProducersAreRemembered,
     RotIsSeen,
 )
-from odradek.storage.logs import loading, writing
-from odradek.storage.segments import scan
 
 BROKER: Final = "broker"
 RESTART_MICROS: Final = 1_000_000
@@ -32,23 +31,6 @@ RECOVERY_ROUNDS: Final = 4
 LEDGERS: Final = "ledgers 383"
 """Of chance; so named that the seeds that were kept from before there were any draw none, and tell
 what they told."""
-
-
-def _nothing(*_: Any, **__: Any) -> None:
-    """What a mistake does instead."""
-
-
-def _no_hole(*_: Any) -> bool:
-    """What a segment has lost at its end is not missed."""
-    return False
-
-
-MISTAKES: Final[Mapping[str, Knob]] = {
-    "unchecked-tail": Knob(scan, "check_crc", _nothing),
-    "truncated-tail": Knob(loading._Loading, "_is_hole", _no_hole),  # noqa: SLF001 - a mistake
-    "answer-before-sync": Knob(writing.WriteJob, "sync", _nothing),
-    "half-a-write-stays": Knob(writing.WriteJob, "_undo", _nothing),
-}
 
 
 class LogSimulation(Simulation):
