@@ -403,9 +403,9 @@ class LedgerKeeper:
         size = Bytes((1, 200, 10_000)[self._chance.below(3)])
         try:
             found = FoundBatches(self._batches(reader, start, upto, size))
-            aborted = tuple(
-                (it.producer_id, it.first_offset) for it in log.aborted_between(start, upto)
-            )
+            with log.failures.touching(log.folder.disk.name):
+                entries = log.aborted_between(start, upto)
+            aborted = tuple((it.producer_id, it.first_offset) for it in entries)
         except (CorruptBatch, CorruptFile) as error:
             self._host.tell("ledger.misread", log.partition, str(error))
             return
