@@ -39,6 +39,12 @@ class NotEnoughReplicas(BrokerError):
     code = ErrorCode.NOT_ENOUGH_REPLICAS
 
 
+class AwaitsEarlierBatch(BrokerError):
+    """The batch before this one may be on its way still: it was sent to the leader of before."""
+
+    code = ErrorCode.NOT_ENOUGH_REPLICAS  # to be sent again, and no reason to ask who leads
+
+
 class FollowerAhead(BrokerError):
     """A follower asks for what is beyond the leader's end: its log has gone another way."""
 

@@ -75,9 +75,16 @@ class BatchLargerThanSegment(BrokerError):
 
 
 class OutOfOrderSequence(BrokerError):
-    """A gap in the sequence numbers of a producer: a batch before this one is missing."""
+    """A batch of a producer that does not follow the last one.
+
+    `is_ahead`: others are missing before it, which may still come. Otherwise it is an old one.
+    """
 
     code = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+    def __init__(self, text: str, *, is_ahead: bool = False) -> None:
+        super().__init__(text)
+        self.is_ahead = is_ahead
 
 
 class InvalidProducerEpoch(BrokerError):

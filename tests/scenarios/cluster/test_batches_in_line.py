@@ -62,7 +62,26 @@ def test_what_follows_a_refused_batch_is_refused_like_it(t: ClusterScenario) -> 
     connection, _ = led_by_another(t, shop)
     assert [shop.does(sent(connection, it)) for it in (3, 4)] == [NOT_LEADER] * 2
     assert [shop.does(sent(connection, it)) for it in (1, 2, 3, 4, 5)] == [NONE] * 5
+    t.run(seconds=5)
     assert shop.does(sent(connection, 7)) is OUT_OF_ORDER
+
+
+@staged(settings={"min.insync.replicas": "1"})
+def test_what_was_sent_to_the_leader_of_before_is_waited_for(t: ClusterScenario) -> None:
+    """One batch was on its way to that one, the next came here: told of a gap, librdkafka doubles.
+
+    For as long as it may be sent again; then what is missing is lost, and that is said.
+    """
+    shop = t.client("shop")
+    shop.make("orders")
+    _, follower = led_by_another(t, shop)
+    connection = shop.does(connected(shop.cluster, follower))
+    assert [shop.does(sent(connection, it)) for it in (2, 3)] == [TOO_FEW] * 2
+    assert [shop.does(sent(connection, it)) for it in (1, 2, 3)] == [NONE] * 3
+    another = shop.does(connected(t.client("another").cluster, follower))
+    assert shop.does(sent(another, 3, epoch=1)) is TOO_FEW
+    t.run(seconds=5)
+    assert shop.does(sent(connection, 5)) is OUT_OF_ORDER
 
 
 @staged(settings={"min.insync.replicas": "1"})
@@ -71,6 +90,7 @@ def test_a_gap_behind_a_refused_batch_is_a_gap(t: ClusterScenario) -> None:
     shop = t.client("shop")
     shop.make("orders")
     connection, _ = led_by_another(t, shop)
+    t.run(seconds=5)
     assert shop.does(sent(connection, 4)) is OUT_OF_ORDER
     assert shop.does(sent(connection, 3, epoch=1)) is OUT_OF_ORDER
     assert shop.does(sent(connection, 3)) is OUT_OF_ORDER, "the line had its end"

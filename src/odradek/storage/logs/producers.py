@@ -142,9 +142,11 @@ def check_batch(entry: ProducerEntry | None, header: BatchHeader) -> None:
     last = entry.last_sequence if header.producer_epoch == entry.producer_epoch else NO_SEQUENCE
     expected = 0 if last in {NO_SEQUENCE, SEQUENCE_MAX} else last + 1
     if header.base_sequence != expected:
+        ahead = (header.base_sequence - expected) & SEQUENCE_MAX
         raise OutOfOrderSequence(
             f"producer {header.producer_id} sent sequence {header.base_sequence} "
-            f"where {expected} was to come"
+            f"where {expected} was to come",
+            is_ahead=ahead <= SEQUENCE_MAX >> 1,
         )
     if entry.transaction_start >= 0 and not header.is_transactional:
         raise InvalidTransactionState(

@@ -5,7 +5,7 @@ are carried out here, from top to bottom.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from odradek.broker.partitions.replicas.confirmations import Confirmation, Question, Questions, Told
 from odradek.broker.partitions.replicas.produce_rules import ProduceRules
@@ -21,15 +21,20 @@ from odradek.broker.partitions.replicas.traffic import Traffic
 from odradek.model.errors import BrokerError, ErrorCode
 from odradek.model.ids import BrokerId
 from odradek.model.positions import LeaderEpoch, Offset
-from odradek.model.units import Timestamp
+from odradek.model.units import SECOND, Millis, Timestamp
 from odradek.ports import Clock
 from odradek.records.batch import BatchHeader, read_header
 from odradek.records.control import TransactionEnd
+from odradek.replication.errors import AwaitsEarlierBatch
 from odradek.replication.isr import IsrProposal
 from odradek.replication.leader import Leader
 from odradek.replication.leadership import LeaderEffects
 from odradek.replication.waiters import Waiter
+from odradek.storage.errors import OutOfOrderSequence
 from odradek.storage.logs.log import Appended, PartitionLog
+
+REPEATED_FOR: Final = Millis(5 * SECOND)
+"""Clients wait up to a second before they send a batch again."""
 
 
 class Committer(Protocol):
@@ -75,6 +80,7 @@ class LeadingReplica(Replica):
     """A partition of which this broker is the leader, for as long as it is."""
 
     __slots__ = (
+        "_begun_at",
         "_isr_changes",
         "confirming",
         "is_over",
@@ -93,6 +99,7 @@ class LeadingReplica(Replica):
         self.produce_rules = rules.produce_rules
         self.traffic = rules.traffic
         self._isr_changes = deps.isr_changes
+        self._begun_at = deps.clock.monotonic()
 
     @property
     def leader_epoch(self) -> LeaderEpoch:
@@ -123,11 +130,25 @@ class LeadingReplica(Replica):
 
         A duplicate has its place already, but perhaps not yet in the file.
         """
-        appended = self.log.append(batch, header, self.leader.leader_epoch, now)
+        try:
+            appended = self.log.append(batch, header, self.leader.leader_epoch, now)
+        except OutOfOrderSequence as error:
+            if error.is_ahead and not header.is_transactional and self._has_just_begun:
+                raise AwaitsEarlierBatch(str(error)) from None
+            raise
         self.expecting.append((writer, place, Offset(appended.last_offset + 1)))
         if not self.is_scheduled:
             self._appends.schedule(self)
         return appended
+
+    @property
+    def _has_just_begun(self) -> bool:
+        """Whether clients may still repeat what they sent to the leader of before.
+
+        Told of a gap meanwhile, librdkafka begins an epoch for all its partitions, and sends again
+        under it what it had no answer for: a record that a leader has stands twice then.
+        """
+        return self._clock.monotonic() < self._begun_at + REPEATED_FOR
 
     def append_own(self, batch: bytearray, done: Callable[[Offset | BrokerError], None]) -> None:
         """A coordinator's batch: its base offset once it is in the file.
