@@ -65,7 +65,7 @@ def load_batches(shard: Shard, buffer: bytes, decode: Decoder) -> list[str]:
 def load_in_turns(
     shard: Shard, buffer: bytes, decode: Decoder, turn_bytes: int
 ) -> Iterator[list[str]]:
-    """Likewise, with a pause after each so many bytes: a shell has others to serve.
+    """Likewise, with a pause after each so many bytes, and at the end: a shell has others to serve.
 
     CorruptBatch where a batch is not what it says. A record that makes no sense is passed over:
     the group that it was about is as it was before, and all others are whole.
@@ -92,8 +92,7 @@ def load_in_turns(
         if position >= pause:
             yield complaints
             complaints, pause = [], position + turn_bytes
-    if complaints:
-        yield complaints
+    yield complaints
 
 
 def _read_batch(
