@@ -108,20 +108,59 @@ def two_listeners(advertised: str = "") -> dict[str, str]:
     }
 
 
-def test_another_broker_of_the_same_cluster_is_told_apart(odradek: Shell, tmp_path: Path) -> None:
-    """Two that advertise one place: clients would ask one for what the other has."""
+@pytest.fixture(scope="module")
+def two_at_one_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Two brokers that advertise one place: clients would ask one for what the other has."""
     ours = two_listeners()
     port = ours["listeners"].partition(",")[0].rpartition(":")[2]
     keeper = str(free_port())
     theirs = {"broker_id": "2", "zookeeper_connect": f"127.0.0.1:{keeper}"}
+    folder = tmp_path_factory.mktemp("two")
     with (
-        running(tmp_path / "first", zookeeper_embedded_port=keeper, **ours),
-        running(tmp_path / "second", **two_listeners(f"localhost:{port}"), **theirs),
+        running(folder / "first", zookeeper_embedded_port=keeper, **ours),
+        running(folder / "second", **two_listeners(f"localhost:{port}"), **theirs),
     ):
-        found = errors(examined(odradek, f"127.0.0.1:{port}"))
+        yield port
+
+
+def test_another_broker_of_the_same_cluster_is_told_apart(
+    odradek: Shell, two_at_one_place: str
+) -> None:
+    """What is wrong with it is wrong in its own settings."""
+    found = errors(examined(odradek, f"127.0.0.1:{two_at_one_place}"))
     (wrong,) = [it for it in found if it["check"] == "listener"]
     assert wrong["about"] == "broker 2"
     assert "who answers there is not this broker: this is broker 1, not 2" in wrong["cause"]
+
+
+def test_no_verb_shows_what_one_broker_has_as_what_another_has(
+    odradek: Shell, two_at_one_place: str
+) -> None:
+    """Those that ask each broker show the others all the same, and say so in the exit code."""
+    odradek.bootstrap = f"127.0.0.1:{two_at_one_place}"
+    told = (
+        f"broker 2 advertises localhost:{two_at_one_place}, and who answers there says: "
+        "this is broker 1, not 2; correct advertised.listeners of broker 2"
+    )
+    for verb in ("list", "describe", "partitions", "balance"):
+        ended = odradek.run("logdirs", verb, "--json")
+        brokers = {it["broker"] for it in ended.json}
+        assert (ended.code, brokers - {1}, f"odradek: {told}" in ended.err) == (1, set(), True)
+        assert brokers or verb in {"partitions", "balance"}
+    clients = odradek.run("broker", "clients", "--seconds", "1", "--json")
+    assert (clients.code, {it["broker"] for it in clients.json}) == (1, {1})
+    for call in (("broker", "describe", "2"), ("logdirs", "list", "--broker", "2")):
+        assert told in odradek.fails(*call)
+    odradek("broker", "describe", "1")
+
+
+def test_health_says_which_setting_leads_elsewhere(odradek: Shell, two_at_one_place: str) -> None:
+    """For programs by a kind of its own."""
+    odradek.bootstrap = f"127.0.0.1:{two_at_one_place}"
+    ended = odradek.run("cluster", "health", "--json")
+    (found,) = [it for it in ended.json["problems"] if it["kind"] == "elsewhere"]
+    assert (ended.code, found["brokers"]) == (1, [2])
+    assert "this is broker 1, not 2; correct advertised.listeners of broker 2" in found["cause"]
 
 
 def test_a_listener_for_others_is_only_noted(odradek: Shell, tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ SENTENCES: Final = (
 )
 """Why there is nothing to do or to tell."""
 WITHOUT_COMMANDS: Final = {
+    "A broker that advertises another's address",  # compat/test_doctor.py
     "A coordinator that refuses",  # test_rare_faults.py, as the next
     "A partition's state is missing",
     "Brokers apart",  # scenarios/cluster/test_brokers_apart.py

@@ -15,3 +15,5 @@ class CauseKind(StrEnum):
     """A living broker deletes its replica: it passes."""
     NO_STATE = "no state"
     """A partition's state is missing or cannot be read: a person must act."""
+    ELSEWHERE = "elsewhere"
+    """A broker advertises an address at which another one answers: its setting must be mended."""

@@ -12,7 +12,7 @@ from odradek.cli.reaching.acting_controller import Seen, acting_controller, tell
 from odradek.cli.reaching.naming import brokers_named
 from odradek.cli.reaching.talking import talk
 from odradek.cli.replicas.cordon import cordoned
-from odradek.cli.replicas.logdirs import hanging_of, log_dirs_of, state_of
+from odradek.cli.replicas.logdirs import log_dirs_of, sick_of, state_of
 from odradek.cli.showing.cells import Size, cell
 from odradek.cli.showing.printing import is_terminal, show, show_table
 from odradek.cli.words.grammar import Noun
@@ -105,13 +105,13 @@ def describe(*, broker: int) -> None:
         found: dict[str, object] = dict(zip(COLUMNS, row, strict=True))
         found["cordoned"] = broker in await cordoned(cluster)
         dirs = await log_dirs_of(cluster, known)
-        hanging = await hanging_of(cluster, known, dirs)
+        sick = await sick_of(cluster, known, dirs)
         found["log_dirs"] = [
             {
                 "log_dir": it.log_dir,
                 "size": sum(row.partition_size for topic in it.topics for row in topic.partitions),
                 "free": it.usable_bytes if it.usable_bytes >= 0 else None,
-                "state": state_of(it, hanging),
+                "state": state_of(it, sick),
             }
             for it in dirs
         ]

@@ -1,15 +1,16 @@
 """`odradek broker clients`: which client asks how much."""
 
-import asyncio
+import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
 import click
 
-from odradek.cli.reaching.naming import brokers_that_answer
 from odradek.cli.reaching.talking import talk
+from odradek.cli.reaching.who_answers import of_each
 from odradek.cli.showing.cells import Size
 from odradek.cli.showing.printing import show_table
+from odradek.cli.words.failing import FAILED
 from odradek.cli.words.grammar import Verb
 from odradek.cli.words.numbers import Whole
 from odradek.client.admin.operations import Wanted, operate
@@ -46,15 +47,16 @@ def clients(*, brokers: tuple[int, ...], seconds: int) -> None:
     THROTTLE_MS is the longest pause by a quota, told meanwhile or not over yet.
     """
 
-    async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
-        known = await brokers_that_answer(cluster, brokers)
-        found = await asyncio.gather(*(_rows(cluster, broker, seconds) for broker in known))
-        return sorted((row for rows in found for row in rows), key=_bytes, reverse=True)
+    async def ask(cluster: Cluster) -> tuple[list[tuple[object, ...]], bool]:
+        return await of_each(cluster, brokers, lambda it: _rows(cluster, it, seconds))
 
-    rows = talk(ask, endless=True)
+    found, is_left_out = talk(ask, endless=True)
+    rows = sorted(found, key=_bytes, reverse=True)
     show_table(COLUMNS, rows, "no client has asked for anything")
     if rows:
         click.echo(f"requests and bytes in a second, over {seconds} s", err=True)
+    if is_left_out:
+        sys.exit(FAILED)
 
 
 async def _rows(cluster: Cluster, broker: BrokerId, seconds: int) -> list[tuple[object, ...]]:

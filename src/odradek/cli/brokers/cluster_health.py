@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from odradek.cli.brokers.sick import Sick
 from odradek.cli.reaching.naming import answer_seconds, silence
+from odradek.cli.reaching.who_answers import LeadsElsewhere, told_apart
 from odradek.cli.replicas import throttle
 from odradek.cli.replicas.log_dir_throttle import copies
 from odradek.cli.replicas.logdirs import log_dirs_of
@@ -287,28 +288,36 @@ async def _asked_of_brokers(
     async with asyncio.TaskGroup() as tasks:
         asked = {it: tasks.create_task(_sick_broker(cluster, it)) for it in brokers}
     told = {it: task.result() for it, task in asked.items()}
-    silent = {it for it, found in told.items() if isinstance(found, str)}
-    return silent, [one for it, found in told.items() for one in _of_broker(it, found)]
+    silent = {it for it, found in told.items() if isinstance(found, Sick)}
+    return silent, [one for found in told.values() for one in _each(found)]
 
 
-def _of_broker(broker: BrokerId, found: list[Sick] | str) -> list[Sick]:
-    return [Sick(found, f"no answer from broker {broker}")] if isinstance(found, str) else found
+def _each(found: list[Sick] | Sick) -> list[Sick]:
+    return [found] if isinstance(found, Sick) else found
 
 
-async def _sick_broker(cluster: Cluster, broker: BrokerId) -> list[Sick] | str:
+async def _sick_broker(cluster: Cluster, broker: BrokerId) -> list[Sick] | Sick:
     """Or why it does not answer: one that stands still is listed until its session is over."""
+    problem = f"no answer from broker {broker}"
     try:
         async with asyncio.timeout(answer_seconds()):
             await cluster.broker(broker)
-            dirs = await _log_dirs_to_see_to(cluster, broker)
-            ends = await _certificates_to_renew(cluster, broker)
-            refusing = await _coordinators_that_refuse(cluster, broker)
-            apart = await _leaders_out_of_reach(cluster, broker)
-            moves = await _moves_that_stand(cluster, broker)
-            files = await _open_files(cluster, broker)
-            return [*dirs, *refusing, *apart, *ends, *moves, *files]
+            with told_apart(cluster, broker):
+                return await _what_it_tells(cluster, broker)
+    except LeadsElsewhere as error:
+        return Sick(str(error), problem, kind=CauseKind.ELSEWHERE, brokers=(broker,))
     except (BrokerError, TimeoutError) as error:
-        return silence(error)
+        return Sick(silence(error), problem)
+
+
+async def _what_it_tells(cluster: Cluster, broker: BrokerId) -> list[Sick]:
+    dirs = await _log_dirs_to_see_to(cluster, broker)
+    ends = await _certificates_to_renew(cluster, broker)
+    refusing = await _coordinators_that_refuse(cluster, broker)
+    apart = await _leaders_out_of_reach(cluster, broker)
+    moves = await _moves_that_stand(cluster, broker)
+    files = await _open_files(cluster, broker)
+    return [*dirs, *refusing, *apart, *ends, *moves, *files]
 
 
 async def _told_by(

@@ -1,14 +1,15 @@
 """`odradek logdirs`: the log dirs of the brokers, and which partition is in which."""
 
 import sys
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
 import click
 
-from odradek.cli.reaching.naming import TOPIC, brokers_named, brokers_that_answer, topics_named
+from odradek.cli.reaching.naming import TOPIC, brokers_named, topics_named
 from odradek.cli.reaching.talking import talk
+from odradek.cli.reaching.who_answers import itself, of_each
 from odradek.cli.replicas import log_dir_balance, log_dir_move
 from odradek.cli.replicas.log_dir_throttle import between_log_dirs
 from odradek.cli.replicas.throttle import LIFT, RATE, rates, told_of_log_dirs
@@ -53,6 +54,9 @@ DESCRIBED: Final = (
     "moves",
 )
 
+Told = tuple[list[tuple[object, ...]], bool]
+"""Rows, and whether a broker was left out of them."""
+
 _brokers = click.option("--broker", "brokers", type=int, multiple=True, help="Only this broker.")
 
 
@@ -63,7 +67,7 @@ async def log_dirs_of(
     wanted = None
     if partitions is not None:
         wanted = [DescribableLogDirTopic(*it) for it in by_topic(partitions).items()]
-    answer = await (await cluster.broker(broker)).ask(DescribeLogDirsRequest(wanted))
+    answer = await (await itself(cluster, broker)).ask(DescribeLogDirsRequest(wanted))
     check(answer.error_code)
     return list(answer.results)
 
@@ -84,43 +88,56 @@ def command(context: click.Context) -> None:
 def list_log_dirs(*, brokers: tuple[int, ...]) -> None:
     """List log dirs: number and size of partitions, free space, state."""
 
-    async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
-        rows: list[tuple[object, ...]] = []
-        for broker in await brokers_that_answer(cluster, brokers):
+    async def ask(cluster: Cluster) -> Told:
+        async def of(broker: BrokerId) -> list[tuple[object, ...]]:
             results = await log_dirs_of(cluster, broker)
-            hanging = await hanging_of(cluster, broker, results)
-            for result in results:
-                sizes = [row.partition_size for topic in result.topics for row in topic.partitions]
-                free, total = (
-                    None if it < 0 else Size(it) for it in (result.usable_bytes, result.total_bytes)
-                )
-                size, state = Size(sum(sizes)), state_of(result, hanging)
-                rows.append((broker, result.log_dir, len(sizes), size, free, total, state))
-        return rows
+            sick = await sick_of(cluster, broker, results)
+            return [_listed(broker, it, sick) for it in results]
+
+        return await of_each(cluster, brokers, of)
 
     columns = ("broker", "log_dir", "partitions", "size", "free", "total", "state")
-    show_table(columns, talk(ask))
+    _show(columns, talk(ask))
 
 
-async def hanging_of(
+def _listed(
+    broker: BrokerId, result: DescribeLogDirsResult, sick: Mapping[str, str]
+) -> tuple[object, ...]:
+    sizes = [row.partition_size for topic in result.topics for row in topic.partitions]
+    free, total = (None if it < 0 else Size(it) for it in (result.usable_bytes, result.total_bytes))
+    state = state_of(result, sick)
+    return broker, result.log_dir, len(sizes), Size(sum(sizes)), free, total, state
+
+
+def _show(columns: Sequence[str], told: Told, nothing: str = "") -> None:
+    """With an exit code of its own where a broker was left out."""
+    rows, is_left_out = told
+    show_table(columns, rows, nothing)
+    if is_left_out:
+        sys.exit(FAILED)
+
+
+async def sick_of(
     cluster: Cluster, broker: BrokerId, results: Iterable[DescribeLogDirsResult]
-) -> frozenset[str]:
-    """Which of these hang: Kafka's request has one error for them and for those that failed."""
+) -> Mapping[str, str]:
+    """What is wrong with these, in their broker's words: Kafka's request has one error for all."""
     if all(it.error_code == ErrorCode.NONE for it in results):
-        return frozenset()
+        return {}
     try:
         wanted = Wanted(LOG_DIRS_DESCRIBE, resource=str(broker), broker=broker)
         described = (await operate(cluster, wanted))["dirs"]
     except UnsupportedVersion:
-        return frozenset()
-    return frozenset(it["dir"] for it in described if it["state"] == "hangs")
+        return {}
+    hanging = {it["dir"]: "hangs" for it in described if it["state"] == "hangs"}
+    offline = [it for it in described if it["state"] == "offline" and it.get("reason")]
+    return {**hanging, **{it["dir"]: f"offline: {it['reason']}" for it in offline}}
 
 
-def state_of(found: DescribeLogDirsResult, hanging: Container[str]) -> str:
-    """For people, as Kafka's request tells it."""
+def state_of(found: DescribeLogDirsResult, sick: Mapping[str, str]) -> str:
+    """For people; as Kafka's request tells it, where its broker says no more."""
     code = ErrorCode(found.error_code)
-    if found.log_dir in hanging:
-        return "hangs"
+    if found.log_dir in sick:
+        return sick[found.log_dir]
     if code is not ErrorCode.NONE:
         return f"offline: {code.sentence}"
     return "cordoned" if found.is_cordoned else "online"
@@ -135,27 +152,30 @@ def partitions(*, topics: tuple[str, ...], brokers: tuple[int, ...]) -> None:
     A future replica is the copy that is being filled while a replica moves to another log dir.
     """
 
-    async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
+    async def ask(cluster: Cluster) -> Told:
         named = {it.name for it in await topics_named(cluster, topics, internal=True)}
-        return [
-            (
-                topic.name,
-                row.partition_index,
-                broker,
-                result.log_dir,
-                Size(row.partition_size),
-                row.offset_lag,
-                row.is_future_key,
-            )
-            for broker in await brokers_that_answer(cluster, brokers)
-            for result in await log_dirs_of(cluster, broker)
-            for topic in result.topics
-            if topic.name in named
-            for row in topic.partitions
-        ]
+
+        async def of(broker: BrokerId) -> list[tuple[object, ...]]:
+            return [
+                (
+                    topic.name,
+                    row.partition_index,
+                    broker,
+                    result.log_dir,
+                    Size(row.partition_size),
+                    row.offset_lag,
+                    row.is_future_key,
+                )
+                for result in await log_dirs_of(cluster, broker)
+                for topic in result.topics
+                if topic.name in named
+                for row in topic.partitions
+            ]
+
+        return await of_each(cluster, brokers, of)
 
     columns = ("topic", "partition", "broker", "log_dir", "size", "offset_lag", "future")
-    show_table(columns, talk(ask), "no replica is there")
+    _show(columns, talk(ask), "no replica is there")
 
 
 @command.command()
@@ -166,31 +186,35 @@ def describe(*, brokers: tuple[int, ...]) -> None:
     Brokers of Kafka tell less: use `odradek logdirs list` for them.
     """
 
-    async def ask(cluster: Cluster) -> list[tuple[object, ...]]:
-        rows: list[tuple[object, ...]] = []
-        for broker in await brokers_that_answer(cluster, brokers):
+    async def ask(cluster: Cluster) -> Told:
+        async def of(broker: BrokerId) -> list[tuple[object, ...]]:
             wanted = Wanted(LOG_DIRS_DESCRIBE, resource=str(broker), broker=broker)
-            for found in (await operate(cluster, wanted))["dirs"]:
-                since = found.get("since")
-                rows.append(
-                    (
-                        broker,
-                        found["dir"],
-                        found["state"],
-                        None if since is None else moment_text(since),
-                        found.get("reason"),
-                        found.get("partitions"),
-                        found.get("leaders"),
-                        *(None if found.get(it) is None else Size(found[it]) for it in SIZES),
-                        tuple(map(_progress, found.get("moves", ()))),
-                    )
-                )
-        return rows
+            return [_described(broker, it) for it in (await operate(cluster, wanted))["dirs"]]
 
-    show_table(DESCRIBED, talk(ask))
+        return await of_each(cluster, brokers, of)
+
+    rows, is_left_out = talk(ask)
+    show_table(DESCRIBED, rows)
     left = talk(rates).log_dirs
     if left:
         click.echo(pasted(f"{told_of_log_dirs(left)}; {LIFT} takes it away"), err=True)
+    if is_left_out:
+        sys.exit(FAILED)
+
+
+def _described(broker: BrokerId, found: Mapping[str, Any]) -> tuple[object, ...]:
+    since = found.get("since")
+    return (
+        broker,
+        found["dir"],
+        found["state"],
+        None if since is None else moment_text(since),
+        found.get("reason"),
+        found.get("partitions"),
+        found.get("leaders"),
+        *(None if found.get(it) is None else Size(found[it]) for it in SIZES),
+        tuple(map(_progress, found.get("moves", ()))),
+    )
 
 
 def _progress(move: Mapping[str, Any]) -> str:
@@ -345,16 +369,16 @@ def balance(*, brokers: tuple[int, ...], execute: bool) -> None:
     `odradek logdirs describe` shows how far the moves are.
     """
 
-    async def ask(cluster: Cluster) -> list[log_dir_balance.Planned]:
-        planned: list[log_dir_balance.Planned] = []
-        for broker in await brokers_that_answer(cluster, brokers):
+    async def ask(cluster: Cluster) -> tuple[list[log_dir_balance.Planned], bool]:
+        async def of(broker: BrokerId) -> list[log_dir_balance.Planned]:
             found = log_dir_balance.plan(broker, await log_dirs_of(cluster, broker))
-            planned += found
             if execute:
                 await log_dir_balance.begin(cluster, broker, found)
-        return planned
+            return found
 
-    planned = talk(ask)
+        return await of_each(cluster, brokers, of)
+
+    planned, is_left_out = talk(ask)
     verb = "moves" if execute else "would move"
     show_outcomes(
         [
@@ -373,3 +397,5 @@ def balance(*, brokers: tuple[int, ...], execute: bool) -> None:
         ],
         "no move would make the log dirs of a broker more equal",
     )
+    if is_left_out:
+        sys.exit(FAILED)
