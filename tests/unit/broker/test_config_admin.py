@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from odradek.broker.doors import Doors
 from odradek.broker.settings import Settings
@@ -87,3 +88,17 @@ def test_settings_of_an_earlier_topic_are_not_written_into_a_later_one(behind: s
     set_one = admin.make(ORDERS, lambda it: {**it, "max.message.bytes": "9"}, validate_only=False)
     asyncio.run(set_one)
     assert tree.settings == {"segment.ms": "7000", "max.message.bytes": "9"}
+
+
+def test_the_event_names_what_was_changed_and_nothing_that_stays() -> None:
+    """Settings of one entity are one znode, which is written whole."""
+    known = Known(orders=1)
+    tree = Tree(lambda _: None, "")
+    tree.settings = {"retention.ms": "5", "segment.ms": "7", "max.message.bytes": "9"}
+    settings = Settings(read(Layers())[0])
+    admin = ConfigAdmin(tree, settings, known, DOORS, try_out=no_stores)  # type: ignore[arg-type]
+    wanted = {"retention.ms": "5", "segment.ms": "8", "cleanup.policy": "delete"}
+    with capture_logs() as events:
+        asyncio.run(admin.make(ORDERS, lambda _: wanted, validate_only=False))
+    (event,) = [it for it in events if it["event"] == "settings.altered"]
+    assert event["names"] == ["cleanup.policy", "max.message.bytes", "segment.ms"]

@@ -127,7 +127,8 @@ class ConfigAdmin:
             if failure.index in {SET, CHECKED, DELETIONS} and isinstance(failure.cause, OVERTAKEN):
                 return False
             raise
-        log.info("settings.altered", entity=str(entity), names=sorted({*before, *after}))
+        names = sorted({it for it, _ in before.items() ^ after.items()})
+        log.info("settings.altered", entity=str(entity), names=names)
         written = results[SET]
         assert isinstance(written, StatReply | Created2), written
         await self._settings.open_passwords(entity, after, in_thread)
