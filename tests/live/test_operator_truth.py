@@ -29,6 +29,8 @@ def test_a_deletion_that_waits_for_a_broker_says_so(cluster: LiveCluster, odrade
     again = odradek(*call).out
     assert again.startswith(f"{disk} is offline since ")
     assert again.endswith("an operator took it offline; its disk can be pulled\n")
+    states = {row[1]: row[-1] for row in odradek("logdirs", "list", "--broker", "2").rows}
+    assert states[str(disk)] == "offline: an operator took it offline"
     cluster.brokers[3].kill()
     odradek.bootstrap = cluster.brokers[1].bootstrap
     said = odradek("topic", "delete", "orders", "--yes").out

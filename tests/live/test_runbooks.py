@@ -39,6 +39,7 @@ WITHOUT_COMMANDS: Final = {
     "UnderMinIsrPartitionCount",
     "ZooKeeper is away",
     "ZooKeeper's data is lost",  # test_restored_zookeeper.py does all of it
+    "min.insync.replicas above the number of replicas",  # test_drawn_faults.py
 }
 ON_A_WHOLE_CLUSTER: Final = (
     "cluster health",

@@ -129,13 +129,20 @@ def _partition(
     if len(state.isr) < max(min(min_isr, count), state.eligible_min_isr):
         tell(why or [Cause(f"{counted(count, 'replica')} assigned")], BELOW_MIN_ISR, partition)
     if min_isr > count:
-        cause = f"min.insync.replicas is {min_isr}, with {counted(count, 'replica')} assigned"
-        tell([Cause(cause)], CAPPED, partition)
+        tell([Cause(_above(min_isr, count))], CAPPED, partition)
     if state.recovering:
         text = f"broker {state.leader} was elected uncleanly"
         tell([Cause(text)], RECORDS_LOST, partition)
     stuck = [it for it in assigned.adding if it not in context.live or it in image.offline]
     tell(_why_not(context, partition, image, stuck), REASSIGNMENT_WAITS, partition)
+
+
+def _above(min_isr: int, count: int) -> str:
+    return (
+        f"min.insync.replicas is {min_isr}, with {counted(count, 'replica')} assigned: acks=all "
+        f"needs each of them; odradek partition reassign TOPIC -r {min_isr}, or set "
+        "min.insync.replicas lower"
+    )
 
 
 def _restore(partition: TopicPartition) -> str:

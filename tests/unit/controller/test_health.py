@@ -60,11 +60,18 @@ def test_a_minimum_above_the_number_of_replicas_is_said() -> None:
     settings.min_isrs["orders"] = 3
     talk = Conversation(settings=settings).begin().make("orders", (1, 2))
     effect = "min.insync.replicas counts as the number of replicas"
-    capped = {"min.insync.replicas is 3, with 2 replicas assigned": {effect: {"orders": [0]}}}
-    assert told(talk) == capped
+
+    def capped(min_isr: int, count: str) -> str:
+        return (
+            f"min.insync.replicas is {min_isr}, with {count} assigned: acks=all needs each of "
+            f"them; odradek partition reassign TOPIC -r {min_isr}, or set min.insync.replicas lower"
+        )
+
+    first = {capped(3, "2 replicas"): {effect: {"orders": [0]}}}
+    assert told(talk) == first
     settings.min_isrs["single"] = 2
-    alone = {"min.insync.replicas is 2, with 1 replica assigned": {effect: {"single": [0]}}}
-    assert told(talk.make("single", (1,))) == {**capped, **alone}
+    alone = {capped(2, "1 replica"): {effect: {"single": [0]}}}
+    assert told(talk.make("single", (1,))) == {**first, **alone}
 
 
 def test_a_log_dir_that_failed_is_no_dead_broker() -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from odradek.cli.reaching.naming import TOPIC, brokers_named, topics_named
-from odradek.cli.reaching.talking import talk
+from odradek.cli.reaching.talking import ERRNO, talk
 from odradek.cli.reaching.who_answers import itself, of_each
 from odradek.cli.replicas import log_dir_balance, log_dir_move
 from odradek.cli.replicas.log_dir_throttle import between_log_dirs
@@ -130,7 +130,8 @@ async def sick_of(
         return {}
     hanging = {it["dir"]: "hangs" for it in described if it["state"] == "hangs"}
     offline = [it for it in described if it["state"] == "offline" and it.get("reason")]
-    return {**hanging, **{it["dir"]: f"offline: {it['reason']}" for it in offline}}
+    why = {it["dir"]: ERRNO.sub("", it["reason"]) for it in offline}
+    return {**hanging, **{name: f"offline: {text}" for name, text in why.items()}}
 
 
 def state_of(found: DescribeLogDirsResult, sick: Mapping[str, str]) -> str:
@@ -236,7 +237,8 @@ def offline(*, directory: str, broker: int | None) -> None:
     """Treat a log dir as failed, before its disk is pulled.
 
     The partitions in it are led by other brokers from then on. One that has failed by itself is
-    offline already.
+    offline already. Way back: with a good disk, restart the broker; `odradek logdirs replace` takes
+    an empty one.
     """
     already = talk(lambda cluster: _offline_already(cluster, directory, broker))
     if already is not None:
