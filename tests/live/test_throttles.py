@@ -50,10 +50,9 @@ def test_a_throttle_between_log_dirs_that_was_left_is_named(
     assert named in odradek("logdirs", "describe").err
     with monkeypatch.context() as patch:
         patch.setattr(cluster_health, "STANDS", 1)
+        stands = f"nothing has come to {other} of broker 1 for a minute; {named}: "
         eventually(
-            lambda: (
-                f"nothing has come to {other} of broker 1" in odradek.run("cluster", "health").out
-            ),
+            lambda: stands in odradek.run("cluster", "health").out,
             what="that it stands is named",
         )
     assert "move between log dirs stands" not in odradek.run("cluster", "health").out

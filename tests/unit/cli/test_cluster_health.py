@@ -6,6 +6,7 @@ from odradek.cli.brokers import cluster_health
 from odradek.cli.brokers.cluster import show_by_cause
 from odradek.cli.brokers.cluster_health import DISK_FULL, DISK_NEARLY_FULL, lack_of_room
 from odradek.cli.brokers.sick import Sick
+from odradek.cli.replicas.throttle import Rates
 from odradek.controller import health
 from odradek.model.causes import CauseKind
 from odradek.model.units import GIB, MIB
@@ -96,6 +97,21 @@ def test_what_follows_from_a_silent_broker_has_that_for_its_cause() -> None:
         silence,
         of_silent,
     ]
+
+
+def test_a_move_that_stands_names_the_throttle_of_its_brokers() -> None:
+    """One of other brokers, or of the other kind of move, does not bound it."""
+    move = Sick("it copies nothing", cluster_health.MOVE_STANDS, brokers=(2, 3))
+    dirs = Sick("nothing has come", cluster_health.DIR_MOVE_STANDS, brokers=(3,))
+    other = Sick("broker 3: /disks/a", "log dir offline", brokers=(3,))
+    calls = "odradek partition throttle 50M, or odradek partition throttle none"
+    rates = Rates(moves={1: 1, 2: 1_000}, log_dirs={3: 2_048})
+    assert [cluster_health.bounded(it, rates).cause for it in (move, dirs, other)] == [
+        f"it copies nothing; a throttle of 1000 B/s is set on broker 2: {calls}",
+        f"nothing has come; a throttle between log dirs of 2.0 KiB/s is set on broker 3: {calls}",
+        "broker 3: /disks/a",
+    ]
+    assert cluster_health.bounded(move, Rates({1: 1}, {3: 1})) == move
 
 
 def test_the_first_controller_has_not_moved() -> None:

@@ -95,8 +95,23 @@ async def sick(cluster: Cluster) -> list[Sick]:
     """All that is wrong."""
     found = await decided_problems(cluster)
     silent, told = await _asked_of_brokers(cluster, sorted(cluster.brokers))
-    left = await _left_throttle(cluster, sorted(cluster.brokers.keys() - silent))
-    return [*by_silence([*found, *told], silent), *left]
+    awake = sorted(cluster.brokers.keys() - silent)
+    rates = await throttle.rates_of(cluster, awake)
+    left = await _left_throttle(cluster, awake, rates)
+    return [*by_silence([*found, *(bounded(it, rates) for it in told)], silent), *left]
+
+
+def bounded(it: Sick, rates: throttle.Rates) -> Sick:
+    """A move to which nothing comes, with the throttle of its brokers: it may be too low."""
+    is_between_dirs = it.problem == DIR_MOVE_STANDS
+    if it.problem != MOVE_STANDS and not is_between_dirs:
+        return it
+    kept = rates.log_dirs if is_between_dirs else rates.moves
+    mine = {broker: kept[broker] for broker in it.brokers if broker in kept}
+    if not mine:
+        return it
+    told = throttle.told_of_log_dirs(mine) if is_between_dirs else throttle.told(mine)
+    return it._replace(cause=f"{it.cause}; {told}: {throttle.RAISE}, or {throttle.LIFT}")
 
 
 def by_silence(found: Iterable[Sick], silent: Container[int]) -> list[Sick]:
@@ -138,9 +153,10 @@ async def decided_problems(cluster: Cluster) -> list[Sick]:
     return [*found, *await _partition_problems(cluster)]
 
 
-async def _left_throttle(cluster: Cluster, brokers: Sequence[BrokerId]) -> list[Sick]:
+async def _left_throttle(
+    cluster: Cluster, brokers: Sequence[BrokerId], found: throttle.Rates
+) -> list[Sick]:
     """Of a move that is over: it would bound the next one. Each broker knows all topics."""
-    found = await throttle.rates_of(cluster, brokers)
     topics = await _throttled_topics(cluster, brokers[0]) if brokers else []
     left = throttle.told_of_left(found.moves, topics)
     told = [left] if left and not await reassignments_if_known(cluster) else []
@@ -430,16 +446,22 @@ async def _leaders_out_of_reach(cluster: Cluster, broker: BrokerId) -> list[Sick
 async def _moves_that_stand(cluster: Cluster, leader: BrokerId) -> list[Sick]:
     """Copies for a living broker, or for another log dir of this one, to which nothing comes."""
     moves = await _told_by(cluster, leader, MOVES_DESCRIBE, "moves")
-    found: dict[tuple[str, str], dict[str, list[int]]] = {}
+    found: dict[tuple[str, str, tuple[int, ...]], dict[str, list[int]]] = {}
     for it in moves:
-        if it["stands"] < STANDS or it["broker"] not in cluster.brokers:
+        to = it["broker"]
+        if it["stands"] < STANDS or to not in cluster.brokers:
             continue
         if "log_dir" in it:
-            what = f"nothing has come to {it['log_dir']} of broker {leader}", DIR_MOVE_STANDS
+            text = f"nothing has come to {it['log_dir']} of broker {leader}"
+            what = f"{text} for a minute", DIR_MOVE_STANDS, (leader,)
         else:
-            what = f"broker {it['broker']} has copied nothing from broker {leader}", MOVE_STANDS
+            text = f"broker {to} has copied nothing from broker {leader}"
+            what = f"{text} for a minute", MOVE_STANDS, tuple(sorted((to, leader)))
         found.setdefault(what, {}).setdefault(it["topic"], []).append(it["partition"])
-    return [Sick(f"{text} for a minute", kind, where) for (text, kind), where in found.items()]
+    return [
+        Sick(text, problem, where, brokers=brokers)
+        for (text, problem, brokers), where in found.items()
+    ]
 
 
 def problems_of_log_dir(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -38,6 +38,7 @@ RATE_MAX: Final = (1 << 63) - 1
 NAMED_MAX: Final = 4
 """More topics are only counted."""
 LIFT: Final = "odradek partition throttle none"
+RAISE: Final = "odradek partition throttle 50M"
 
 Assignments = Mapping[TopicPartition, Sequence[int]]
 
