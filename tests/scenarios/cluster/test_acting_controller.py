@@ -1,5 +1,6 @@
 """Which broker is the controller, as far as that is known."""
 
+from odradek.cli.brokers.cluster_health import decided_problems
 from odradek.cli.reaching.acting_controller import Seen, acting_controller
 from odradek.sim.scenarios.cluster import ClusterScenario
 from odradek.sim.stage.clients import Client
@@ -44,3 +45,26 @@ def test_without_zookeeper_it_is_told_what_was_heard_last_and_until_when(
     assert "which broker is the controller is not known" in found.doubt
     assert "has no connection to ZooKeeper, since " in found.doubt
     assert found.doubt.endswith("the last that it heard of was broker 2")
+
+
+def test_health_names_the_brokers_that_do_not_reach_zookeeper(t: ClusterScenario) -> None:
+    """Of one that is cut off others decide; without any nothing is decided."""
+    operator = t.client("operator")
+    operator.does(operator.cluster.refresh(None))
+    first, *others = t.brokers
+
+    def told() -> list[tuple[str, str, tuple[int, ...]]]:
+        found = operator.does(decided_problems(operator.cluster))
+        return [(it.cause, it.problem, it.brokers) for it in found if "ZooKeeper" in it.cause]
+
+    t.cut(first, ZOOKEEPER)
+    t.cut(ZOOKEEPER, first)
+    t.wait_until(lambda: bool(told()), "it is noticed")
+    one = f"broker {first} has no connection to ZooKeeper at zookeeper:2181; brokers 2, 3 reach it"
+    assert told() == [(one, "cut off from ZooKeeper", (first,))]
+    for broker in others:
+        t.cut(broker, ZOOKEEPER)
+        t.cut(ZOOKEEPER, broker)
+    t.run(seconds=10)
+    every = "ZooKeeper is away: brokers 1, 2, 3 do not reach zookeeper:2181"
+    assert told() == [(every, "nothing is decided", (1, 2, 3))]

@@ -9,6 +9,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from odradek.cli.brokers.sick import Sick
+from odradek.cli.brokers.zookeeper_away import zookeeper_reach
 from odradek.cli.reaching.naming import answer_seconds, silence
 from odradek.cli.reaching.who_answers import LeadsElsewhere, told_apart
 from odradek.cli.replicas import throttle
@@ -39,6 +40,7 @@ from odradek.wire.messages.describe_log_dirs import DescribeLogDirsResult
 from odradek.wire.messages.metadata import MetadataResponse, MetadataResponsePartition
 
 NOTHING_DECIDED: Final = "nothing is decided"
+CUT_OFF: Final = "cut off from ZooKeeper"
 NO_LEADER: Final = "no leader"
 DELETION_WAITS: Final = "deletion waits"
 REASSIGNMENT_WAITS: Final = "reassignment waits"
@@ -232,8 +234,7 @@ async def _controller_problems(cluster: Cluster, answer: MetadataResponse) -> li
     except BrokerError as error:
         if error.code is not ErrorCode.BROKER_NOT_AVAILABLE:
             raise
-        cause = "ZooKeeper is away: a broker that was asked does not reach it"
-        return [Sick(cause, NOTHING_DECIDED)]
+        return [await _cut_off(cluster)]
     if found["controller"] is None:
         cause = "no controller is elected"
         if not found["preferred"] and not found["fallback"]:
@@ -246,6 +247,15 @@ async def _controller_problems(cluster: Cluster, answer: MetadataResponse) -> li
     if moves <= MOVES_MAX:
         return []
     return [Sick(f"it has moved {moves} times in half an hour: {WHY_IT_MOVES}", MOVES_OFTEN)]
+
+
+async def _cut_off(cluster: Cluster) -> Sick:
+    """Nothing is decided if no broker reaches ZooKeeper; otherwise one that does may decide."""
+    reach = await zookeeper_reach(cluster)
+    if not reach.away:
+        return Sick("ZooKeeper was away a moment ago", NOTHING_DECIDED)
+    problem = CUT_OFF if reach.there else NOTHING_DECIDED
+    return Sick(reach.text, problem, brokers=tuple(reach.away))
 
 
 def moved_since(controllers: Sequence[Mapping[str, Any]], moment: int) -> int:
