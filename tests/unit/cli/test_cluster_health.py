@@ -99,6 +99,17 @@ def test_what_follows_from_a_silent_broker_has_that_for_its_cause() -> None:
     ]
 
 
+def test_a_broker_that_is_gone_is_one_cause() -> None:
+    """Clients may have heard of it a moment longer than the controller."""
+    gone = Sick("broker 3 is not registered", health.OUT_OF_SYNC, {"orders": [0]})
+    refused, other = (
+        Sick("refused", f"no answer from broker {it}", brokers=(it,)) for it in (3, 2)
+    )
+    elsewhere = refused._replace(kind=CauseKind.ELSEWHERE)
+    assert cluster_health.by_silence([gone, refused, other], {2, 3}) == [gone, other]
+    assert cluster_health.by_silence([gone, elsewhere], {3}) == [gone, elsewhere]
+
+
 def test_a_move_that_stands_names_the_throttle_of_its_brokers() -> None:
     """One of other brokers, or of the other kind of move, does not bound it."""
     move = Sick("it copies nothing", cluster_health.MOVE_STANDS, brokers=(2, 3))

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from odradek.cli.reaching.naming import topics_named
+from odradek.cli.reaching.naming import silence, topics_named
 from odradek.cli.words.failing import Failed
 from odradek.client.admin import admin
 from odradek.client.cluster import ClientDeps, Cluster
+from odradek.peers.errors import ConnectionGone, connecting_failed
 from odradek.wire.messages.metadata import MetadataResponse
 from tests.unit.broker.stage import PORT, Stage
 
@@ -49,3 +50,15 @@ def test_who_names_a_topic_does_not_wait_for_all_others() -> None:
             stage.world.ask("clients", conversation(cluster), seconds=120)
         finally:
             cluster.close()
+
+
+def test_why_a_broker_does_not_answer_is_plain_text() -> None:
+    """Asyncio's own is a number and the address once more, and a time-out's is nothing."""
+    error = OSError(111, "Connect call failed ('127.0.0.1', 27094)")
+    gone = connecting_failed(("127.0.0.1", 27094), error)
+    with pytest.raises(ConnectionGone) as raised:
+        raise gone from error
+    said = "127.0.0.1:27094: connection refused"
+    assert silence(raised.value) == said
+    assert silence(ConnectionGone(str(gone))) == said  # as a broker tells of another one
+    assert silence(TimeoutError()) == "nothing came back within 5 s"

@@ -5,7 +5,7 @@ metadata, which tells less: not why a live replica may not lead, nor what a dele
 """
 
 import asyncio
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from odradek.cli.brokers.sick import Sick
@@ -16,6 +16,7 @@ from odradek.cli.replicas import throttle
 from odradek.cli.replicas.log_dir_throttle import copies
 from odradek.cli.replicas.logdirs import log_dirs_of
 from odradek.cli.showing.cells import Size, cell
+from odradek.cli.words.failing import plain
 from odradek.client.admin.operations import Wanted, operate
 from odradek.client.admin.placement import NOTHING_MOVES, Ongoing, reassignments_if_known
 from odradek.client.cluster import Cluster
@@ -40,6 +41,7 @@ from odradek.wire.messages.describe_log_dirs import DescribeLogDirsResult
 from odradek.wire.messages.metadata import MetadataResponse, MetadataResponsePartition
 
 NOTHING_DECIDED: Final = "nothing is decided"
+SAID_LATER: Final = "health says more once its session is over, in some seconds"
 CUT_OFF: Final = "cut off from ZooKeeper"
 NO_LEADER: Final = "no leader"
 DELETION_WAITS: Final = "deletion waits"
@@ -116,17 +118,26 @@ def bounded(it: Sick, rates: throttle.Rates) -> Sick:
     return it._replace(cause=f"{it.cause}; {told}: {throttle.RAISE}, or {throttle.LIFT}")
 
 
-def by_silence(found: Iterable[Sick], silent: Container[int]) -> list[Sick]:
+def no_answer(broker: int) -> str:
+    """What is told of one that was asked in vain."""
+    return f"no answer from broker {broker}"
+
+
+def by_silence(found: Sequence[Sick], silent: Collection[int]) -> list[Sick]:
     """What follows from a broker that does not answer has that for its cause.
 
     One that has just died is registered until its session is over: until then the controller says
-    that it, or its followers, have not caught up, and these that they do not reach it.
+    that it, or its followers, have not caught up, and these that they do not reach it. Then that it
+    is not registered says all.
     """
+    causes = {it.cause for it in found}
+    ended = {no_answer(it) for it in silent if f"broker {it} is not registered" in causes}
     kept: dict[tuple[str, str], Sick] = {}
     for it in found:
         follows = it.kind in {CauseKind.BEHIND, CauseKind.APART}
         gone = [number for number in it.brokers if number in silent] if follows else []
-        if gone and it.kind is CauseKind.APART:
+        is_said = it.problem in ended and it.kind is not CauseKind.ELSEWHERE
+        if is_said or (gone and it.kind is CauseKind.APART):
             continue
         told = it if not gone else _silent(gone[0], it)
         known = kept.get((told.cause, told.problem))
@@ -324,7 +335,7 @@ def _each(found: list[Sick] | Sick) -> list[Sick]:
 
 async def _sick_broker(cluster: Cluster, broker: BrokerId) -> list[Sick] | Sick:
     """Or why it does not answer: one that stands still is listed until its session is over."""
-    problem = f"no answer from broker {broker}"
+    problem = no_answer(broker)
     try:
         async with asyncio.timeout(answer_seconds()):
             await cluster.broker(broker)
@@ -333,7 +344,10 @@ async def _sick_broker(cluster: Cluster, broker: BrokerId) -> list[Sick] | Sick:
     except LeadsElsewhere as error:
         return Sick(str(error), problem, kind=CauseKind.ELSEWHERE, brokers=(broker,))
     except (BrokerError, TimeoutError) as error:
-        return Sick(silence(error), problem)
+        why = silence(error)
+        if isinstance(error, TimeoutError):
+            why = f"broker {broker}: {why}; {SAID_LATER}"
+        return Sick(why, problem, brokers=(broker,))
 
 
 async def _what_it_tells(cluster: Cluster, broker: BrokerId) -> list[Sick]:
@@ -442,7 +456,7 @@ async def _leaders_out_of_reach(cluster: Cluster, broker: BrokerId) -> list[Sick
     unreached = await _told_by(cluster, broker, FETCHERS_DESCRIBE, "unreached")
     return [
         Sick(
-            f"broker {broker} does not reach broker {it['leader']}: {it['error']}",
+            f"broker {broker} does not reach broker {it['leader']}: {plain(it['error'])}",
             BROKERS_APART,
             it["partitions"],
             CauseKind.APART,

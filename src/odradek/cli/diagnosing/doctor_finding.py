@@ -5,7 +5,7 @@ from collections.abc import Awaitable
 from enum import StrEnum
 from typing import Final, NamedTuple, TypeVar
 
-from odradek.cli.reaching.talking import reason
+from odradek.cli.words.failing import reason
 from odradek.cli.words.options import options
 from odradek.model.errors import BrokerError
 

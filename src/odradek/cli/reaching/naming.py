@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 from click.shell_completion import CompletionItem
 
-from odradek.cli.words.failing import FAILED, UNREADABLE, Failed, unknown
+from odradek.cli.words.failing import FAILED, UNREADABLE, Failed, reason, unknown
 from odradek.cli.words.options import options, pasted
 from odradek.client.admin import admin
 from odradek.client.admin.admin import ListedGroups
@@ -156,7 +156,7 @@ def answer_seconds() -> float:
 
 def silence(error: Exception) -> str:
     """Why a broker did not answer; a time-out has no words of its own."""
-    return str(error) or "nothing came back in time"
+    return reason(error) or f"nothing came back within {answer_seconds():g} s"
 
 
 async def _answers(cluster: Cluster, broker: BrokerId) -> bool:

@@ -1,8 +1,6 @@
 """Talking to a cluster: what every verb does that is not about files."""
 
 import asyncio
-import os
-import re
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from odradek.cli.reaching.client_settings import BOOTSTRAP, client_settings
 from odradek.cli.reaching.patience import PatientCluster, Waits
-from odradek.cli.words.failing import MISUSED, UNREACHABLE, Failed
+from odradek.cli.words.failing import MISUSED, UNREACHABLE, Failed, reason
 from odradek.cli.words.options import options
 from odradek.client.addresses import addresses, written
 from odradek.client.cluster import ClientDeps, Cluster
@@ -36,7 +34,6 @@ SEE_HEALTH: Final = "odradek cluster health says what is wrong"
 NO_BROKER: Final = "odradek up starts a broker; --bootstrap HOST:PORT names another"
 HOW_WRITTEN: Final = "--bootstrap HOST:PORT,HOST:PORT; an address of IPv6 in brackets: [::1]:9092"
 WHOM_TO_BELIEVE: Final = "ssl.truststore.location names who is believed, ssl.keystore.* who asks"
-ERRNO: Final = re.compile(r"\[Errno \d+\] ")
 
 
 def seconds_to_wait(settings: dict[str, str]) -> float:
@@ -141,16 +138,6 @@ def _tokens(endpoint: TokenEndpoint) -> TokenSource:
 
 def _read_file(path: str) -> bytes:
     return Path(path).read_bytes()
-
-
-def reason(error: BaseException) -> str:
-    """Why a connection failed, and which: in the kernel's words where it has some."""
-    cause = error.__cause__
-    if isinstance(cause, OSError) and cause.strerror and cause.errno:
-        # asyncio's text is "[Errno 111] Connect call failed (...)"; the number says it shorter
-        why = os.strerror(cause.errno).lower() if cause.errno > 0 else cause.strerror
-        return f"{str(error).partition(': ')[0]}: {why}"
-    return ERRNO.sub("", str(error))
 
 
 def chosen(partitions: Sequence[TopicPartition], numbers: Iterable[int]) -> list[TopicPartition]:

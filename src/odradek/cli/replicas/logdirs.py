@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from odradek.cli.reaching.naming import TOPIC, brokers_named, topics_named
-from odradek.cli.reaching.talking import ERRNO, talk
+from odradek.cli.reaching.talking import talk
 from odradek.cli.reaching.who_answers import itself, of_each
 from odradek.cli.replicas import log_dir_balance, log_dir_move
 from odradek.cli.replicas.log_dir_throttle import between_log_dirs
@@ -16,7 +16,7 @@ from odradek.cli.replicas.throttle import LIFT, RATE, rates, told_of_log_dirs
 from odradek.cli.showing.cells import Size
 from odradek.cli.showing.confirming import confirm
 from odradek.cli.showing.printing import show, show_outcomes, show_table
-from odradek.cli.words.failing import FAILED, MISUSED, Failed
+from odradek.cli.words.failing import FAILED, MISUSED, Failed, plain
 from odradek.cli.words.grammar import DestroyingVerb, Noun
 from odradek.cli.words.options import pasted
 from odradek.client.admin.operations import Wanted, operate
@@ -130,7 +130,7 @@ async def sick_of(
         return {}
     hanging = {it["dir"]: "hangs" for it in described if it["state"] == "hangs"}
     offline = [it for it in described if it["state"] == "offline" and it.get("reason")]
-    why = {it["dir"]: ERRNO.sub("", it["reason"]) for it in offline}
+    why = {it["dir"]: plain(it["reason"]) for it in offline}
     return {**hanging, **{name: f"offline: {text}" for name, text in why.items()}}
 
 

@@ -12,6 +12,8 @@
 With 3 a change that was sent may still be carried out, which the sentence says then.
 """
 
+import os
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -23,6 +25,9 @@ MISUSED: Final = 2
 UNREACHABLE: Final = 3
 INTERRUPTED: Final = 130
 PIPE_CLOSED: Final = 141
+ERRNO: Final = re.compile(r"\[Errno \d+\] ")
+"""What Python puts before the words of the system."""
+CONNECT_FAILED: Final = re.compile(r"\[Errno (\d+)\] Connect call failed \([^)]*\)")
 
 NEXT_STEPS: Final = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "odradek topic list",
@@ -56,6 +61,22 @@ class Failed(Exception):
         super().__init__(text)
         self.next_step = next_step
         self.code = code
+
+
+def reason(error: BaseException) -> str:
+    """Why a connection failed, and which: in the kernel's words where it has some."""
+    cause = error.__cause__
+    if isinstance(cause, OSError) and cause.strerror and cause.errno:
+        # asyncio's text is "[Errno 111] Connect call failed (...)"; the number says it shorter
+        why = os.strerror(cause.errno).lower() if cause.errno > 0 else cause.strerror
+        return f"{str(error).partition(': ')[0]}: {why}"
+    return plain(str(error))
+
+
+def plain(text: str) -> str:
+    """An error without what Python adds; asyncio repeats the address instead of saying why."""
+    said = CONNECT_FAILED.sub(lambda it: os.strerror(int(it[1])).lower(), text)
+    return ERRNO.sub("", said)
 
 
 def failed_by(error: BrokerError | OSError) -> Failed:
