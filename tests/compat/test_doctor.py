@@ -149,7 +149,8 @@ def test_no_verb_shows_what_one_broker_has_as_what_another_has(
         assert brokers or verb in {"partitions", "balance"}
     clients = odradek.run("broker", "clients", "--seconds", "1", "--json")
     assert (clients.code, {it["broker"] for it in clients.json}) == (1, {1})
-    for call in (("broker", "describe", "2"), ("logdirs", "list", "--broker", "2")):
+    cordon = ("logdirs", "cordon", "/disks/1", "--broker", "2")
+    for call in (("broker", "describe", "2"), ("logdirs", "list", "--broker", "2"), cordon):
         assert told in odradek.fails(*call)
     odradek("broker", "describe", "1")
 

@@ -336,6 +336,7 @@ async def _one_broker(cluster: Cluster, number: int | None) -> BrokerId:
     known = await brokers_named(cluster, () if number is None else (number,))
     if len(known) > 1:
         raise Failed("the cluster has several brokers: name one with --broker", code=MISUSED)
+    await itself(cluster, known[0])
     return known[0]
 
 
