@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from logging import Handler, Logger, LogRecord
 from time import monotonic
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from odradek.model.ids import TopicPartition as Partition
 from tests.compat.broker_process import eventually
 from tests.live.cluster import LiveCluster
+
+T = TypeVar("T")
 
 PATIENCE_SECONDS: Final = 60
 LOOKED_UP: Final = (KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE)
@@ -211,18 +214,36 @@ def read_all(
 
 
 def _watermarks(consumer: Consumer, where: TopicPartition) -> tuple[int, int]:
-    """Asked again where the leader has just changed: this call of the client does not retry."""
-    found: list[tuple[int, int]] = []
+    """Asked again where the leader has just changed."""
+    ask = partial(consumer.get_watermark_offsets, where, timeout=PATIENCE_SECONDS)
+    found: tuple[int, int] = _asked(ask, KafkaError.NOT_LEADER_FOR_PARTITION)
+    return found
 
-    def ask() -> bool:
+
+def committed(bootstrap: str, group: str, topic: str, partitions: int) -> dict[int, int]:
+    """By partition what a group has committed; asked again where its coordinator has changed."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group})
+    where = [TopicPartition(topic, it) for it in range(partitions)]
+    try:
+        rows = _asked(partial(consumer.committed, where, timeout=PATIENCE_SECONDS), *LOOKED_UP)
+    finally:
+        consumer.close()
+    return {it.partition: it.offset for it in rows}
+
+
+def _asked(ask: Callable[[], T], *passing: int) -> T:
+    """What these calls of the client answer, which do not retry."""
+    found: list[T] = []
+
+    def has_answer() -> bool:
         try:
-            found.append(consumer.get_watermark_offsets(where, timeout=PATIENCE_SECONDS))
+            found.append(ask())
         except KafkaException as error:
-            if error.args[0].code() != KafkaError.NOT_LEADER_FOR_PARTITION:
+            if error.args[0].code() not in passing:
                 raise
         return bool(found)
 
-    eventually(ask, what=f"{where} is led")
+    eventually(has_answer, what=f"an answer, and none of {passing}")
     return found[0]
 
 

@@ -7,9 +7,6 @@ from contextlib import ExitStack
 from time import monotonic
 from typing import Final, NamedTuple, Self
 
-from confluent_kafka import Consumer, KafkaException
-from confluent_kafka import TopicPartition as Where
-
 from odradek.client.blocking.client import BlockingClient
 from odradek.client.records.offsets import LATEST
 from odradek.model.ids import TopicPartition
@@ -21,7 +18,7 @@ from tests.live.copiers.kinds import BROKERS, CopierArena
 from tests.live.copiers.marks import Fate, Mark, Transaction
 from tests.live.copiers.orders import LEFT_MS, PARTITIONS, Said
 from tests.live.copiers.readers import COMMITTED, UNCOMMITTED, Watcher
-from tests.live.workload import LOOKED_UP, SteadyProducer, check_kept, check_once_of, read_all
+from tests.live.workload import SteadyProducer, check_kept, check_once_of, committed, read_all
 
 PAUSE_SECONDS: Final = 0.02
 PATIENCE_SECONDS: Final = 90
@@ -112,7 +109,7 @@ class Load:
         self._stack.close()
         self._check_copied(found)
         counts = self._check_whole()
-        eventually(lambda: self._positions() == wanted, what=str(wanted))
+        assert self._positions() == wanted
         self._cluster.await_isr(*self.topics, BROKERS)
         self._cluster.check_replicas_equal(*self.topics)
         return counts
@@ -122,18 +119,10 @@ class Load:
         return self._positions() == wanted
 
     def _positions(self) -> Offsets:
-        """What the group has committed; nothing while its coordinator is looked for."""
-        at = self._cluster.bootstrap
-        consumer = Consumer({"bootstrap.servers": at, "group.id": self._group})
-        try:
-            rows = consumer.committed([Where(*it) for it in self._source], PATIENCE_SECONDS)
-        except KafkaException as error:
-            if error.args[0].code() not in LOOKED_UP:
-                raise
-            return {}
-        finally:
-            consumer.close()
-        return {TopicPartition(it.topic, it.partition): it.offset for it in rows}
+        """What the group has committed."""
+        topic = self.topics.source
+        found = committed(self._cluster.bootstrap, self._group, topic, PARTITIONS)
+        return {TopicPartition(topic, it): offset for it, offset in found.items()}
 
     def _decided(self) -> Offsets:
         """The ends, once no transaction is open: of one that is left, behind its time-out."""

@@ -5,9 +5,6 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any, Final, Self
 
-from confluent_kafka import Consumer
-from confluent_kafka import TopicPartition as Where
-
 from odradek.model.ids import TopicPartition
 from tests.compat.broker_process import eventually
 from tests.compat.java_clients import fresh
@@ -17,6 +14,7 @@ from tests.live.workload import (
     SteadyReader,
     check_kept,
     check_once_of,
+    committed,
     read_all,
 )
 
@@ -104,12 +102,10 @@ class Load:
 
     def _check_commits(self, producer: SteadyProducer) -> None:
         """The reader committed all when it was closed."""
-        consumer = Consumer({"bootstrap.servers": self._cluster.bootstrap, "group.id": self.group})
-        where = [Where(self.topics[0], it) for it in range(PARTITIONS)]
-        for it in consumer.committed(where, timeout=PATIENCE_SECONDS):
-            last = max(offset or 0 for offset, _ in producer.acknowledged[it.partition])
-            assert it.offset > last, (it, last)
-        consumer.close()
+        found = committed(self._cluster.bootstrap, self.group, self.topics[0], PARTITIONS)
+        for partition, offset in found.items():
+            last = max(at or 0 for at, _ in producer.acknowledged[partition])
+            assert offset > last, (partition, offset, last)
 
     def _check_deleted(self, producer: SteadyProducer) -> None:
         """What was told to be gone is gone, and nothing else."""
