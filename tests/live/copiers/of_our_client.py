@@ -80,8 +80,9 @@ class Copier:
         """Until a transaction is aborted, or the generation ends; whether it goes on."""
         reader = Reader(self._cluster, positions, committed=True)
         while await self._member.still_belongs():
-            found = iter(await reader.poll(POLL_MS))
-            for batch in _batches(found):
+            # what lags most comes first: on a slow machine one of two would wait for ever
+            found = sorted(await reader.poll(POLL_MS), key=lambda it: positions[it[0]])
+            for batch in _batches(iter(found)):
                 transaction = self._transactions.next(len(batch))
                 try:
                     await self._copy(batch, transaction)
