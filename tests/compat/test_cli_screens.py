@@ -38,7 +38,6 @@ CALLS: Final = {
     "topic describe wrong": "topic describe order",
     "topic trim without yes": "topic trim orders --all",
     "topic wrong verb": "topic descibe orders",
-    "transaction describe wrong": "transaction describe nobody",
     "user remove wrong": "user remove nobody --yes",
     "wrong noun": "topcs list",
     "wrong option": "topic list --jsn",
@@ -67,7 +66,6 @@ SENTENCES: Final = {
     "consume json",
     "script wrong",
     "setting of a topic wrong",
-    "transaction describe wrong",
     "user remove wrong",
 }
 """A terminal breaks them: a record as JSON, an error."""

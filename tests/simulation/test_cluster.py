@@ -39,7 +39,6 @@ FIRST: Final = {
     "all-is-one": 3,
     "no-server-lags": 12,
     "settings-are-of-a-name": 1,
-    "a-gap-that-a-refusal-made-is-told": 50,
 }
 """The first of those seeds, so that the test need not look for long. Of the other mistakes
 docs/simulation.md says how long they were looked for; conversations find them."""
