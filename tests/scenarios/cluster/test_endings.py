@@ -4,6 +4,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from odradek.metadata.znodes.broker import BrokerIdsZnode
 from odradek.model.errors import BrokerError
@@ -91,12 +92,16 @@ def test_a_broker_that_ends_follows_the_controller(seed: int) -> None:
 
 
 def test_a_controller_that_does_not_answer_is_not_waited_for_longer(t: ClusterScenario) -> None:
-    """It lives for ZooKeeper, so that there will be no other."""
+    """It lives for ZooKeeper, so that there will be no other; each second says what is awaited."""
     controller = t.controller()
     assert controller is not None
     ending = t.others(controller)[0].number
     t.cut(ending, controller)
-    assert 20_000 < end(t, ending) < 35_000
+    with capture_logs() as events:
+        assert 20_000 < end(t, ending) < 35_000
+    said = [it for it in events if it["event"] == "broker.stop_waits"]
+    assert [it["millis"] for it in said[:20]] == [1_000 * it for it in range(1, 21)]
+    assert {it["waits_for"] for it in said[:20]} == {"others to take over"}
 
 
 @pytest.mark.parametrize("seed", range(1, 6))

@@ -1,8 +1,10 @@
 """`odradek up` before anything runs: ports, settings, and what a directory already holds."""
 
+import io
 import socket
 import sys
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -11,6 +13,9 @@ from odradek.cli.serving import up
 from odradek.cli.serving.up_text import Started, text_of
 from odradek.runtime.local_cluster import LocalCluster, Member, NotStarted, how_it_ended
 from odradek.runtime.local_ports import port_near
+
+STARTS_NOTHING: Final = ("--override", "num.partitions=0")
+"""A wrong setting is refused behind all that is done before a broker starts."""
 
 
 def refused(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
@@ -121,10 +126,40 @@ def test_nothing_is_deleted_unasked(
     kept.parent.mkdir(parents=True)
     kept.touch()
     monkeypatch.setattr(sys, "stdin", None)
-    assert ended(monkeypatch, "--data", str(tmp_path), "--fresh") == 2
+    assert ended(monkeypatch, "--data", str(tmp_path), "--fresh", *STARTS_NOTHING) == 2
     assert kept.exists()
     said = capsys.readouterr().err
     assert f"delete {tmp_path} with 1 broker and all their records: not done without --yes" in said
+
+
+class Typed(io.StringIO):
+    """What somebody types at a terminal."""
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+
+@pytest.mark.parametrize(
+    ("typed", "stays"), [("y\n", False), ("n\n", True), ("\n", True), ("", True)]
+)
+def test_a_fresh_start_asks_at_a_terminal(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    typed: str,
+    stays: bool,
+) -> None:
+    """Only a yes deletes; the question names what goes."""
+    kept = tmp_path / "broker-1" / "disk-1" / "records"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    monkeypatch.setattr(sys, "stdin", Typed(typed))
+    assert ended(monkeypatch, "--data", str(tmp_path), "--fresh", *STARTS_NOTHING) != 0
+    said = capsys.readouterr().err
+    assert f"delete {tmp_path} with 1 broker and all their records. Go on? [y/N]: " in said
+    assert ("nothing was done" in said, kept.exists()) == (stays, stays)
 
 
 def test_certificates_that_are_somebody_elses_stay(
@@ -146,7 +181,6 @@ def test_a_port_that_another_process_has_is_named(
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         monkeypatch.setattr(up, "CLIENT_PORT", port)
-        wrong = ("--override", "num.partitions=0")
-        ended(monkeypatch, "--data", str(tmp_path), *wrong)
+        ended(monkeypatch, "--data", str(tmp_path), *STARTS_NOTHING)
     said = capsys.readouterr().err
     assert f"port {port} is taken: broker 1 listens at 127.0.0.1:" in said
