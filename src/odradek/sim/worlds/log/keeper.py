@@ -27,14 +27,14 @@ from odradek.records.record import Record, read_records
 from odradek.sim.doors.chance import SeededRandom
 from odradek.sim.stage.machine import Machine
 from odradek.sim.stage.world import World
-from odradek.sim.worlds.log.keeper_transactions import LedgerKeeper
+from odradek.sim.worlds.log.keeper_transactions import LedgerKeeper, carry_out
 from odradek.sim.worlds.log.ledger import Ledger
 from odradek.storage.dirs.dir_new_logs import InDir
 from odradek.storage.dirs.log_dir import LogDir
 from odradek.storage.dirs.log_dirs import LogDirs
 from odradek.storage.errors import InvalidTransactionState, OutOfOrderSequence, StorageError
 from odradek.storage.files.failures import Failures
-from odradek.storage.logs.flushing import FlushJob, sync_group
+from odradek.storage.logs.flushing import FlushJob
 from odradek.storage.logs.log import Appended, PartitionLog
 from odradek.storage.logs.retention import DeleteJob
 from odradek.storage.settings import LogConfig
@@ -237,14 +237,10 @@ class Keeper:
         if job is None:
             return
         try:
-            job.run()
-            if job.wants_sync:
-                sync_group([job])
+            carry_out(job)
         except StorageError as error:
-            job.fail()
             self.tell("log.refused", log.partition, type(error).__name__)
             raise
-        job.publish()
         log.on_high_watermark(log.log_end_offset)
 
     def _flush(self, log: PartitionLog) -> None:

@@ -35,6 +35,7 @@ from odradek.storage.logs.log import PartitionLog
 from odradek.storage.logs.reading import ReadableLog
 from odradek.storage.logs.retention import DeleteJob
 from odradek.storage.logs.view import LogView
+from odradek.storage.logs.writing import WriteJob
 from odradek.storage.settings import LogConfig
 
 TOPICS: Final = ("ledger", "journal")  # each has settings of its own
@@ -99,6 +100,18 @@ class Host(Protocol):
 
     def wall(self) -> Timestamp:
         """The time of day."""
+
+
+def carry_out(job: WriteJob) -> None:
+    """All steps of a write; one that cannot be made is given up."""
+    try:
+        job.run()
+        if job.wants_sync:
+            sync_group([job])
+    except StorageError:
+        job.fail()
+        raise
+    job.publish()
 
 
 class LedgerKeeper:
@@ -270,14 +283,10 @@ class LedgerKeeper:
         if job is None:
             return
         try:
-            job.run()
-            if job.wants_sync:
-                sync_group([job])
+            carry_out(job)
         except StorageError:
-            job.fail()
             ledger.perhaps = taken
             raise
-        job.publish()
         before, ledger.perhaps = ledger.end, []
         ledger.take(taken)
         self._host.tell("ledger.wrote", log.partition, before, tuple(taken))
