@@ -275,14 +275,12 @@ class DirCheckpoints:
         """Likewise: a log that ends below where it is said to start would be begun anew."""
         lowered = _lowered(points, self._log_starts)
         if lowered:
-            self._changes[LOG_START_OFFSETS] += 1
             self.note_log_starts({**self._log_starts, **lowered})
 
     def lower_high_watermarks(self, points: Mapping[TopicPartition, Offset]) -> None:
         """Likewise: what is written behind a cut is not committed."""
         lowered = _lowered(points, self._high_watermarks)
         if lowered:
-            self._changes[HIGH_WATERMARKS] += 1
             self.note_high_watermarks({**self._high_watermarks, **lowered})
 
     def lower_cleaner_offsets(self, points: Mapping[TopicPartition, Offset]) -> None:

@@ -110,7 +110,7 @@ def put_small(disk: Disk, path: str, data: bytes) -> None:
 
 
 def write_synced(disk: Disk, path: str, data: bytes) -> None:
-    """A whole file, which is to get its name by a rename."""
+    """A whole file. Its bytes are durable; its name is for the caller, by a rename or a sync."""
     file = disk.open(path, create=True)
     try:
         file.truncate(0)

@@ -1,6 +1,7 @@
 """Closing a log in good order, so that the next start may trust what it finds."""
 
 from odradek.model.units import Timestamp
+from odradek.storage.files.dir_files import write_synced
 from odradek.storage.files.names import SNAPSHOT, segment_stem
 from odradek.storage.logs import producer_snapshot
 from odradek.storage.logs.flushing import FlushJob
@@ -21,22 +22,13 @@ def close(log: PartitionLog, now: Timestamp) -> None:
     with log.failures.touching(log.folder.disk.name):
         log.active_segment.complete_times()
         if log.passed_over is None:
-            _write_snapshot(log)
+            path = log.folder.path(segment_stem(log.log_end_offset) + SNAPSHOT)
+            snapshot = producer_snapshot.encode(log.producers.entries.values())
+            write_synced(log.folder.disk, path, snapshot)
     flush = FlushJob(log, now)
     flush.run()
     flush.publish()
     rest(log)
-
-
-def _write_snapshot(log: PartitionLog) -> None:
-    path = log.folder.path(segment_stem(log.log_end_offset) + SNAPSHOT)
-    file = log.folder.disk.open(path, create=True)
-    try:
-        file.truncate(0)
-        file.write([producer_snapshot.encode(log.producers.entries.values())], 0)
-        file.sync()
-    finally:
-        file.close()
 
 
 class RestJob:
